@@ -1,0 +1,14 @@
+//! Plain data that several rooms share: names, positions, what is wanted, what was seen.
+//!
+//! Nothing here does I/O, decides, or reads a clock. Times are `i64` microseconds since the Unix epoch (UTC),
+//! as the metastore keeps them; their names end in `_us`.
+
+pub mod endpoint;
+pub mod names;
+pub mod position;
+pub mod report;
+pub mod subtask;
+
+pub use endpoint::{Endpoint, Tls};
+pub use names::{Epoch, Generation, LedgerId, SourceName, SubtaskId, TableName, TaskName, WorkerName};
+pub use position::{BinlogPosition, SourcePosition};

@@ -1,0 +1,73 @@
+//! Where a source's binlog was read up to.
+
+use std::cmp::Ordering;
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// A place in the binlog by file and byte offset. `offset` is 64 bits wide: files can pass 4 GiB.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct BinlogPosition {
+    pub file: String,
+    pub offset: u64,
+}
+
+impl BinlogPosition {
+    pub fn new(file: impl Into<String>, offset: u64) -> Self {
+        Self { file: file.into(), offset }
+    }
+
+    /// The number at the end of the file's name (`mysql-bin.000007` → 7): file names sort by it, since the server
+    /// goes from `.999999` to `.1000000`.
+    fn file_number(&self) -> u64 {
+        self.file.rsplit('.').next().and_then(|digits| digits.parse().ok()).unwrap_or(0)
+    }
+}
+
+impl PartialOrd for BinlogPosition {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for BinlogPosition {
+    fn cmp(&self, other: &Self) -> Ordering {
+        (self.file_number(), self.offset, &self.file).cmp(&(other.file_number(), other.offset, &other.file))
+    }
+}
+
+/// As DM prints positions: `(mysql-bin.000001, 1979)`.
+impl fmt::Display for BinlogPosition {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "({}, {})", self.file, self.offset)
+    }
+}
+
+/// A place in a source's binlog: always by file and offset, and by GTID set where the source has one.
+/// `gtid` is the set of all transactions before this place, in the server's own text form.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SourcePosition {
+    pub binlog: BinlogPosition,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gtid: Option<String>,
+}
+
+impl fmt::Display for SourcePosition {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.gtid {
+            Some(gtid) if !gtid.is_empty() => write!(f, "{} gtid {gtid}", self.binlog),
+            _ => self.binlog.fmt(f),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_are_ordered_by_number_not_by_text() {
+        assert!(BinlogPosition::new("b.999999", 9) < BinlogPosition::new("b.1000000", 4));
+        assert!(BinlogPosition::new("b.000002", 4) > BinlogPosition::new("b.000001", 5_000_000_000));
+    }
+}
