@@ -3,9 +3,11 @@
 //! Nothing here does I/O, decides, or reads a clock. Times are `i64` microseconds since the Unix epoch (UTC),
 //! as the metastore keeps them; their names end in `_us`.
 
+pub mod change;
 pub mod endpoint;
 pub mod names;
 pub mod position;
+pub mod record;
 pub mod report;
 pub mod subtask;
 

@@ -62,6 +62,9 @@ pub struct SubtaskConfig {
     pub meta_schema: String,
     /// Where replication begins when there was no full copy.
     pub start: Option<StartAt>,
+    /// Begin again elsewhere, once; see [`Restart`].
+    #[serde(default)]
+    pub restart: Option<Restart>,
     /// Which tables, and where they go. Empty: everything, under its own name.
     pub rules: Vec<MigrateRule>,
     /// Collations the target does not know, by the one to use there.
@@ -85,6 +88,16 @@ pub enum StartAt {
     Position { file: Option<String>, offset: Option<u64>, gtid: Option<String> },
     /// The first event at or after this time.
     Time { at_us: i64 },
+}
+
+/// A start that a user gave with the call that starts a task. It applies once: a ledger that has recorded this
+/// generation (or a later one) as its last restart ignores it; else the ledger takes the new position and this
+/// generation in one transaction.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Restart {
+    /// The generation under which it was asked for.
+    pub generation: Generation,
+    pub at: StartAt,
 }
 
 /// One `table_migrate_rule` of the task, for this source.
