@@ -11,6 +11,8 @@
 //! - the driver of the databases, and nothing else: [`mysql`]
 
 pub mod error;
+pub mod link;
 pub mod metastore;
 pub mod model;
+pub mod registry;
 pub mod secrets;
