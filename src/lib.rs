@@ -15,4 +15,5 @@ pub mod link;
 pub mod metastore;
 pub mod model;
 pub mod registry;
+pub mod scheduler;
 pub mod secrets;

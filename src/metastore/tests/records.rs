@@ -196,7 +196,7 @@ async fn a_run_s_end_is_remembered_until_the_next_generation() {
         let id = record.id.clone();
         let mut want = Want { generation: Generation(1), wanted: Wanted::Running, ..Want::of(&record) };
         want.revision = 1;
-        let conclusion = Conclusion { report: report(&id, 1, Outcome::Failed) };
+        let conclusion = Conclusion { report: report(&id, 1, Outcome::Failed), ended_us: 5 };
         commit(
             &bench,
             epoch,
@@ -210,7 +210,7 @@ async fn a_run_s_end_is_remembered_until_the_next_generation() {
         )
         .await;
         let found = bench.store.subtasks_of_source(&id.source).await.unwrap().remove(0);
-        assert_eq!(found.concluded().unwrap().outcome, Some(Outcome::Failed));
+        assert_eq!(found.concluded().unwrap().report.outcome, Some(Outcome::Failed));
         assert_eq!((found.revision, found.wanted, found.generation), (3, Wanted::Running, Generation(1)));
 
         let advance = Change::Advance { id: id.clone(), from: Generation(1), to: Generation(2), attempts: 1 };
