@@ -31,7 +31,7 @@ pub struct WorkerView {
 /// The last report of a subtask.
 #[derive(Debug, Clone)]
 pub struct SeenRun {
-    pub report: SubtaskReport,
+    pub report: Arc<SubtaskReport>,
     /// Since when it is in this state, by the master's clock.
     pub since_us: i64,
 }

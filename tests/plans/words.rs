@@ -85,7 +85,7 @@ pub fn world(text: &str) -> (World, i64) {
             ["seen", task, source, generation, ref rest @ ..] => {
                 let (how, since) = rest.split_at(rest.len() - 2);
                 let report = report(id(task, source), number(generation), how, seconds(since[1]));
-                world.seen.insert(report.id.clone(), SeenRun { report, since_us: seconds(since[1]) });
+                world.seen.insert(report.id.clone(), SeenRun { report: Arc::new(report), since_us: seconds(since[1]) });
             }
             ["stored", task, source, generation, ref rest @ ..] => {
                 let (how, at) = rest.split_at(rest.len() - 2);

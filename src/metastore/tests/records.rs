@@ -311,11 +311,9 @@ async fn cleanups_and_kept_ledgers_come_back() {
             ],
         )
         .await;
-        record.attempts = 2;
-        record.tried_us = Some(77);
-        record.cause = Some("no route".to_owned());
+        let tried = Change::CleanupTried { id: record.id, attempts: 2, tried_us: 77, cause: "no route".to_owned() };
         record.target.password = SecretString::from("new");
-        commit(&bench, epoch, vec![Change::UpdateCleanup(Box::new(record.clone()))]).await;
+        commit(&bench, epoch, vec![tried, Change::UpdateCleanup(Box::new(record.clone()))]).await;
         let found = bench.store.cleanup(record.id).await.unwrap().unwrap();
         assert_eq!(found.ledgers, record.ledgers);
         assert_eq!((found.attempts, found.tried_us, found.cause), (2, Some(77), Some("no route".to_owned())));
