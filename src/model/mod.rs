@@ -8,6 +8,7 @@ pub mod names;
 pub mod position;
 pub mod report;
 pub mod subtask;
+pub mod wire;
 
 pub use endpoint::{Endpoint, Tls};
 pub use names::{Epoch, Generation, LedgerId, SourceName, SubtaskId, TableName, TaskName, WorkerName};
