@@ -12,3 +12,4 @@
 
 pub mod error;
 pub mod model;
+pub mod mysql;
