@@ -3,6 +3,7 @@
 use std::fmt;
 
 use secrecy::{ExposeSecret, SecretString};
+use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// What stands in place of a secret in every answer. Sent back by a client it means "unchanged".
@@ -52,7 +53,8 @@ impl Serialize for Secret {
 
 impl<'de> Deserialize<'de> for Secret {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        String::deserialize(deserializer).map(Self::new)
+        // The reader's own message would repeat what stands there.
+        String::deserialize(deserializer).map(Self::new).map_err(|_| D::Error::custom("expected a string"))
     }
 }
 

@@ -1,0 +1,11 @@
+//! HTTP in, HTTP out: what users can do.
+//!
+//! In: requests by the contract of DM's OpenAPI v1. Out: stored intent, a woken reconciler, and answers put together
+//! from stored intent and the workers' last reports. Never here: SQL, decisions about placement, waiting for a
+//! database other than through `probe`, which has one deadline for each call.
+//! The surprise: a success answers what is *wanted*; how far it is true is read from the status calls.
+
+pub mod duration;
+pub mod error;
+pub mod extract;
+pub mod pretty;
