@@ -5,7 +5,16 @@
 //! database other than through `probe`, which has one deadline for each call.
 //! The surprise: a success answers what is *wanted*; how far it is true is read from the status calls.
 
-pub mod duration;
-pub mod error;
-pub mod extract;
-pub mod pretty;
+pub mod app;
+mod docs;
+mod document;
+mod duration;
+mod error;
+mod extract;
+mod layers;
+mod pretty;
+mod router;
+
+pub use app::App;
+pub use document::{Documents, documents};
+pub use router::router;

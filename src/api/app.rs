@@ -1,0 +1,5 @@
+//! What handlers work with.
+
+/// The handlers' state; cheap to clone.
+#[derive(Clone, Default)]
+pub struct App {}
