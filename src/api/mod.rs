@@ -9,11 +9,16 @@ pub mod app;
 mod docs;
 mod document;
 mod duration;
+mod endpoint;
 mod error;
 mod extract;
+mod faults;
 mod layers;
+mod names;
 mod pretty;
 mod router;
+mod tasks;
+mod time;
 
 pub use app::App;
 pub use document::{Documents, documents};
