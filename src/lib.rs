@@ -11,5 +11,6 @@
 //! - the driver of the databases, and nothing else: [`mysql`]
 
 pub mod error;
+pub mod ledger;
 pub mod model;
 pub mod mysql;

@@ -18,7 +18,7 @@ mod server;
 mod session;
 
 pub use binlog::{BinlogRequest, BinlogStart, BinlogStream, RawEvent};
-pub use connection::{Connection, Done, RowStream};
+pub use connection::{Cells, Connection, Done, RowStream};
 pub use deadline::Deadline;
 pub use error::{Error, ErrorKind};
 pub use quote::{append_string, identifier, string_literal};
