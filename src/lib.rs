@@ -12,5 +12,7 @@
 
 pub mod error;
 pub mod ledger;
+pub mod load;
 pub mod model;
 pub mod mysql;
+pub mod snapshot;

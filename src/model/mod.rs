@@ -3,6 +3,7 @@
 //! Nothing here does I/O, decides, or reads a clock. Times are `i64` microseconds since the Unix epoch (UTC),
 //! as the metastore keeps them; their names end in `_us`.
 
+pub mod cell;
 pub mod endpoint;
 pub mod names;
 pub mod position;
