@@ -5,11 +5,13 @@
 
 pub mod cell;
 pub mod endpoint;
+pub mod flavor;
 pub mod names;
 pub mod position;
 pub mod report;
 pub mod subtask;
 
 pub use endpoint::{Endpoint, Tls};
+pub use flavor::Flavor;
 pub use names::{Epoch, Generation, LedgerId, SourceName, SubtaskId, TableName, TaskName, WorkerName};
 pub use position::{BinlogPosition, SourcePosition};

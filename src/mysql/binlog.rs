@@ -11,7 +11,8 @@ use futures_util::StreamExt;
 use mysql_async::{BinlogStreamRequest, Sid};
 use tokio::time::timeout_at;
 
-use super::{Connection, Deadline, Error, ErrorKind, Flavor, string_literal};
+use super::{Connection, Deadline, Error, ErrorKind, string_literal};
+use crate::model::Flavor;
 
 const FORMAT_DESCRIPTION: u8 = 15;
 

@@ -260,7 +260,7 @@ fn say_goodbye(conn: Conn) {
 
 fn unknown_server() -> Server {
     Server {
-        flavor: super::Flavor::MySql,
+        flavor: crate::model::Flavor::MySql,
         version: 0,
         version_text: String::new(),
         connection_id: 0,

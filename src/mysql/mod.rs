@@ -23,5 +23,6 @@ pub use deadline::Deadline;
 pub use error::{Error, ErrorKind};
 pub use quote::{append_string, identifier, string_literal};
 pub use row::Row;
-pub use server::{Flavor, Server};
+pub use crate::model::Flavor;
+pub use server::Server;
 pub use session::{Purpose, SESSION_SQL_MODE};
