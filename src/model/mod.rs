@@ -4,6 +4,7 @@
 //! as the metastore keeps them; their names end in `_us`.
 
 pub mod endpoint;
+pub mod gtid;
 pub mod names;
 pub mod position;
 pub mod report;
