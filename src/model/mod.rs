@@ -6,6 +6,7 @@
 pub mod cell;
 pub mod endpoint;
 pub mod flavor;
+pub mod gtid;
 pub mod names;
 pub mod position;
 pub mod report;
