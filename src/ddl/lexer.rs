@@ -212,7 +212,8 @@ impl<'a> Lexer<'a> {
         let prefix = if mariadb_only { 4 } else { 3 };
         let digits = rest.get(prefix..).map_or(0, |after| self.version_digits(after));
         let version = rest.get(prefix..prefix + digits).and_then(|digits| digits.parse::<u32>().ok());
-        let executed = version.is_none_or(|version| self.executes(version, mariadb_only));
+        let executed =
+            version.is_none_or(|version| executes(version, mariadb_only, self.context.flavor, self.context.version));
         let open = Span::new(start, start + prefix + digits);
         self.comments.push(ExecutableComment { open, close: None, mariadb_only, version, executed });
         self.at = open.end;
@@ -246,11 +247,12 @@ impl<'a> Lexer<'a> {
             _ => 0,
         }
     }
+}
 
-    fn executes(&self, version: u32, mariadb_only: bool) -> bool {
-        let mysqls_own = (50_700..=99_999).contains(&version);
-        version <= self.context.version && (self.context.flavor == Flavor::MySql || mariadb_only || !mysqls_own)
-    }
+/// Whether a server executes a comment that asks for this version.
+pub(super) fn executes(needed: u32, mariadb_only: bool, flavor: Flavor, version: u32) -> bool {
+    let mysqls_own = (50_700..=99_999).contains(&needed);
+    needed <= version && (flavor == Flavor::MySql || mariadb_only || !mysqls_own)
 }
 
 /// `--` begins a comment only before a blank, a control character or the end.

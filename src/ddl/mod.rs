@@ -6,6 +6,9 @@
 //! replaced, so that what this parser does not model (an option, an expression) still arrives.
 
 mod context;
+pub mod edit;
+mod event_kind;
+mod hazard;
 mod lexer;
 mod parser;
 #[cfg(test)]
@@ -14,6 +17,8 @@ mod token;
 mod tree;
 
 pub use context::{Context, Flavor};
+pub use event_kind::{EventKind, UnknownEventKind, event_kinds, named_event_kind};
+pub use hazard::{Hazard, hazards};
 pub use parser::{Meaning, NotUnderstood, Parsed, is_blank, parse};
 pub use token::{ExecutableComment, Span};
 pub use tree::*;

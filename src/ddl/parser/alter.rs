@@ -10,7 +10,7 @@ use crate::model::TableName;
 
 impl Parser<'_> {
     /// From after `ALTER [ONLINE] [IGNORE] TABLE`.
-    pub fn alter_table(&mut self) -> Result<Statement> {
+    pub fn alter_table(&mut self, ignore: bool) -> Result<Statement> {
         let if_exists = self.if_exists(false);
         let table = self.table(TableRole::Subject)?;
         self.wait()?;
@@ -26,7 +26,7 @@ impl Parser<'_> {
                 break;
             }
         }
-        Ok(Statement::AlterTable(AlterTable { table, if_exists, items }))
+        Ok(Statement::AlterTable(AlterTable { table, if_exists, ignore, items }))
     }
 
     fn alter_spec(&mut self, own: &TableName) -> Result<AlterSpec> {

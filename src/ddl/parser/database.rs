@@ -1,6 +1,7 @@
 //! CREATE, ALTER and DROP DATABASE.
 
 use super::cursor::{Parser, Result};
+use crate::ddl::token::Span;
 use crate::ddl::tree::{
     AlterDatabase, CharsetChoice, CharsetPlace, CreateDatabase, DatabaseUse, DropDatabase, Ident, Statement,
 };
@@ -25,7 +26,11 @@ impl Parser<'_> {
         let named = self.is_name() && !self.is_database_option();
         let name = match &self.context.default_schema {
             _ if named => self.database_name()?.value,
-            Some(schema) => schema.clone(),
+            Some(schema) => {
+                let span = Span::at(self.here());
+                self.uses.databases.push(DatabaseUse { name: schema.clone(), span });
+                schema.clone()
+            }
             None => return self.refuse("no database is named, and there is no default schema"),
         };
         if self.eat("UPGRADE DATA DIRECTORY NAME") {

@@ -28,6 +28,8 @@ use super::tree::{Action, Clause, ClauseKind, KeyKind, Named, Statement, Uses};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Parsed {
     pub text: String,
+    /// What it was read under.
+    pub context: Context,
     pub meaning: Meaning,
     /// In the order of the text.
     pub comments: Vec<ExecutableComment>,
@@ -69,7 +71,7 @@ pub fn parse(text: &str, context: &Context) -> Parsed {
         Meaning::NotUnderstood(_) => Uses::default(),
         _ => parser.uses,
     };
-    Parsed { text: text.to_owned(), meaning, comments, uses }
+    Parsed { text: text.to_owned(), context: context.clone(), meaning, comments, uses }
 }
 
 impl Parser<'_> {
@@ -153,9 +155,9 @@ impl Parser<'_> {
     fn alter(&mut self) -> Result<Meaning> {
         self.expect("ALTER")?;
         self.eat_clause("ONLINE", ClauseKind::Online, false);
-        self.eat_clause("IGNORE", ClauseKind::Ignore, false);
+        let ignore = self.eat("IGNORE");
         if self.eat("TABLE") {
-            return self.alter_table().map(Meaning::Understood);
+            return self.alter_table(ignore).map(Meaning::Understood);
         }
         if self.eat_any(&["DATABASE", "SCHEMA"]).is_some() {
             return self.alter_database().map(Meaning::Understood);

@@ -51,6 +51,7 @@ impl Parser<'_> {
     ) -> Result<(Vec<TableOption>, CharsetChoice)> {
         let mut options = Vec::new();
         let mut charsets = Vec::new();
+        let mut comma_before = None;
         loop {
             let start = self.here();
             let Some(kind) = self.table_option(&mut charsets)? else { break };
@@ -60,11 +61,17 @@ impl Parser<'_> {
                 OptionKind::StartTransaction => Some(ClauseKind::StartTransaction),
                 _ => None,
             };
-            self.uses.clauses.extend(clause.map(|kind| Clause { kind, span, inner }));
+            let comma = self.here();
+            let comma_after = commas && self.eat_sign(',');
+            // cut with one comma at most
+            let cut = match comma_before {
+                _ if comma_after => self.since(start),
+                Some(comma) => Span::new(comma, span.end),
+                None => span,
+            };
+            self.uses.clauses.extend(clause.map(|kind| Clause { kind, span: cut, inner }));
             options.push(TableOption { kind, span });
-            if commas {
-                self.eat_sign(',');
-            }
+            comma_before = comma_after.then_some(comma);
         }
         let choice = self.note_default(place, charsets);
         Ok((options, choice))

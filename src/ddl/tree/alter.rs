@@ -10,6 +10,8 @@ use crate::ddl::token::Span;
 pub struct AlterTable {
     pub table: TableRef,
     pub if_exists: bool,
+    /// Rows that break a new unique key go.
+    pub ignore: bool,
     pub items: Vec<AlterItem>,
 }
 

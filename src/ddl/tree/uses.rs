@@ -75,8 +75,6 @@ pub enum ClauseKind {
     IfNotExists,
     OrReplace,
     Online,
-    /// `IGNORE` of ALTER TABLE: rows that break a new unique key go.
-    Ignore,
     /// `WAIT n`, `NOWAIT`.
     Wait,
     /// `SET STATEMENT … FOR`.
