@@ -11,4 +11,6 @@
 //! - the driver of the databases, and nothing else: [`mysql`]
 
 pub mod error;
+pub mod filter;
 pub mod model;
+pub mod route;
