@@ -17,3 +17,6 @@ pub mod load;
 pub mod model;
 pub mod mysql;
 pub mod snapshot;
+pub mod filter;
+pub mod model;
+pub mod route;
