@@ -11,6 +11,13 @@
 //! - the driver of the databases, and nothing else: [`mysql`]
 
 pub mod api;
+pub mod ddl;
 pub mod error;
+pub mod ledger;
+pub mod load;
 pub mod model;
 pub mod mysql;
+pub mod snapshot;
+pub mod filter;
+pub mod model;
+pub mod route;

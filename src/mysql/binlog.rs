@@ -11,7 +11,8 @@ use futures_util::StreamExt;
 use mysql_async::{BinlogStreamRequest, Sid};
 use tokio::time::timeout_at;
 
-use super::{Connection, Deadline, Error, ErrorKind, Flavor, string_literal};
+use super::{Connection, Deadline, Error, ErrorKind, string_literal};
+use crate::model::Flavor;
 
 const FORMAT_DESCRIPTION: u8 = 15;
 
@@ -54,7 +55,7 @@ impl Connection {
         let mariadb = self.server().flavor == Flavor::MariaDb;
         self.run_many(setup(request, mariadb).as_bytes(), doing, deadline).await?;
         let name: Arc<str> = self.name().into();
-        let wrong = |text: String| Error::new(doing, &name, ErrorKind::Answer(text));
+        let wrong = |text: String| Error::new(doing, &name, ErrorKind::Answer(text.into()));
         let mut driver_request = BinlogStreamRequest::new(request.server_id);
         match &request.start {
             BinlogStart::Position { file, offset } => {
@@ -114,11 +115,9 @@ impl BinlogStream {
         match timeout_at(deadline.instant(), self.inner.next()).await {
             Ok(Some(Ok(event))) => Ok(RawEvent(put_together(&event))),
             Ok(Some(Err(error))) => Err(Error::new(doing, &self.name, error.into())),
-            Ok(None) => Err(Error::new(
-                doing,
-                &self.name,
-                ErrorKind::Connection("the source ended the binlog stream".to_owned()),
-            )),
+            Ok(None) => {
+                Err(Error::new(doing, &self.name, ErrorKind::Connection("the source ended the binlog stream".into())))
+            }
             Err(_) => Err(Error::new(doing, &self.name, ErrorKind::TimedOut)),
         }
     }

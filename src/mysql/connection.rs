@@ -108,7 +108,7 @@ impl Connection {
         let rows = self.rows(sql, doing, deadline).await?;
         rows.into_iter()
             .next()
-            .ok_or_else(|| Error::new(doing, &self.name, ErrorKind::Answer("no row came back".to_owned())))
+            .ok_or_else(|| Error::new(doing, &self.name, ErrorKind::Answer("no row came back".into())))
     }
 
     /// The first row, if there is one.
@@ -212,32 +212,40 @@ pub struct RowStream<'a> {
 }
 
 impl RowStream<'_> {
-    /// The next row's cells in the order of the statement; None for NULL. None at the end of the rows.
-    pub async fn next(&mut self) -> Result<Option<Vec<Option<Vec<u8>>>>, Error> {
+    /// The next row; None at the end of the rows.
+    pub async fn next(&mut self) -> Result<Option<Cells>, Error> {
         match timeout_at(Deadline::after(self.patience).instant(), self.result.next()).await {
-            Ok(Ok(None)) => Ok(None),
-            Ok(Ok(Some(row))) => row
-                .unwrap()
-                .into_iter()
-                .map(|value| match value {
-                    mysql_async::Value::NULL => Ok(None),
-                    mysql_async::Value::Bytes(bytes) => Ok(Some(bytes)),
-                    other => Err(Error::new(
-                        self.doing,
-                        &self.name,
-                        ErrorKind::Protocol(format!("a typed value in a text row: {other:?}")),
-                    )),
-                })
-                .collect::<Result<Vec<_>, _>>()
-                .map(Some),
+            Ok(Ok(row)) => Ok(row.map(Cells)),
             Ok(Err(error)) => Err(Error::new(self.doing, &self.name, error.into())),
             Err(_) => Err(Error::new(self.doing, &self.name, ErrorKind::TimedOut)),
         }
     }
 }
 
+/// The cells of one streamed row, in the order of the statement.
+#[derive(Debug)]
+pub struct Cells(mysql_async::Row);
+
+impl Cells {
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The bytes at a position; None is NULL. The text protocol knows nothing else.
+    pub fn get(&self, index: usize) -> Option<&[u8]> {
+        match self.0.as_ref(index) {
+            Some(mysql_async::Value::Bytes(bytes)) => Some(bytes),
+            _ => None,
+        }
+    }
+}
+
 fn closed(doing: &str, name: &str) -> Error {
-    Error::new(doing, name, ErrorKind::Connection("the session was closed after an earlier failure".to_owned()))
+    Error::new(doing, name, ErrorKind::Connection("the session was closed after an earlier failure".into()))
 }
 
 /// Closes a session without making anyone wait. The driver, left alone, would first read all that is unread,
@@ -252,7 +260,7 @@ fn say_goodbye(conn: Conn) {
 
 fn unknown_server() -> Server {
     Server {
-        flavor: super::Flavor::MySql,
+        flavor: crate::model::Flavor::MySql,
         version: 0,
         version_text: String::new(),
         connection_id: 0,

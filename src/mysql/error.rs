@@ -7,9 +7,9 @@ use std::fmt;
 #[error("{doing} at {server}: {kind}")]
 pub struct Error {
     /// In words: `connecting`, `reading SHOW CREATE TABLE …`. Never holds a row's values or a password.
-    pub doing: String,
+    pub doing: Box<str>,
     /// `user@host:port`.
-    pub server: String,
+    pub server: Box<str>,
     pub kind: ErrorKind,
 }
 
@@ -17,17 +17,17 @@ pub struct Error {
 #[derive(Debug)]
 pub enum ErrorKind {
     /// No connection could be made, or it broke.
-    Connection(String),
+    Connection(Box<str>),
     /// TLS could not be agreed on.
-    Tls(String),
+    Tls(Box<str>),
     /// The deadline ran out while waiting for the server.
     TimedOut,
     /// The server answered with an error of its own; the connection goes on.
-    Server { code: u16, state: String, message: String },
+    Server { code: u16, state: Box<str>, message: Box<str> },
     /// The server said something the driver does not understand.
-    Protocol(String),
+    Protocol(Box<str>),
     /// The answer lacks a column or holds a value of another form.
-    Answer(String),
+    Answer(Box<str>),
 }
 
 impl Error {
@@ -51,8 +51,8 @@ impl Error {
         }
     }
 
-    pub(super) fn new(doing: impl Into<String>, server: &str, kind: ErrorKind) -> Self {
-        Self { doing: doing.into(), server: server.to_owned(), kind }
+    pub(super) fn new(doing: &str, server: &str, kind: ErrorKind) -> Self {
+        Self { doing: doing.into(), server: server.into(), kind }
     }
 }
 
@@ -73,14 +73,16 @@ impl From<mysql_async::Error> for ErrorKind {
     fn from(error: mysql_async::Error) -> Self {
         use mysql_async::{DriverError, Error as Driver, IoError};
         match error {
-            Driver::Server(server) => Self::Server { code: server.code, state: server.state, message: server.message },
-            Driver::Io(IoError::Io(io)) => Self::Connection(io.to_string()),
-            Driver::Io(IoError::Tls(tls)) => Self::Tls(tls.to_string()),
-            Driver::Driver(DriverError::ConnectionClosed) => Self::Connection("closed by the server".to_owned()),
-            Driver::Driver(DriverError::NoClientSslFlagFromServer) => {
-                Self::Tls("the server does not offer TLS, and the endpoint asks for it".to_owned())
+            Driver::Server(server) => {
+                Self::Server { code: server.code, state: server.state.into(), message: server.message.into() }
             }
-            other => Self::Protocol(other.to_string()),
+            Driver::Io(IoError::Io(io)) => Self::Connection(io.to_string().into()),
+            Driver::Io(IoError::Tls(tls)) => Self::Tls(tls.to_string().into()),
+            Driver::Driver(DriverError::ConnectionClosed) => Self::Connection("closed by the server".into()),
+            Driver::Driver(DriverError::NoClientSslFlagFromServer) => {
+                Self::Tls("the server does not offer TLS, and the endpoint asks for it".into())
+            }
+            other => Self::Protocol(other.to_string().into()),
         }
     }
 }

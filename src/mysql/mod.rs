@@ -17,11 +17,12 @@ mod row;
 mod server;
 mod session;
 
+pub use crate::model::Flavor;
 pub use binlog::{BinlogRequest, BinlogStart, BinlogStream, RawEvent};
-pub use connection::{Connection, Done, RowStream};
+pub use connection::{Cells, Connection, Done, RowStream};
 pub use deadline::Deadline;
 pub use error::{Error, ErrorKind};
 pub use quote::{append_string, identifier, string_literal};
 pub use row::Row;
-pub use server::{Flavor, Server};
+pub use server::Server;
 pub use session::{Purpose, SESSION_SQL_MODE};

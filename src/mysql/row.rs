@@ -69,6 +69,6 @@ impl Row {
     }
 
     fn wrong(&self, text: String) -> Error {
-        Error::new(&*self.doing, &self.server, ErrorKind::Answer(text))
+        Error::new(&self.doing, &self.server, ErrorKind::Answer(text.into()))
     }
 }

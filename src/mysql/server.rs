@@ -1,24 +1,7 @@
 //! What a server is: its family, version and identity.
 
-use serde::{Deserialize, Serialize};
-
 use super::{Connection, Deadline, Error};
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Flavor {
-    MySql,
-    MariaDb,
-}
-
-impl Flavor {
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::MySql => "mysql",
-            Self::MariaDb => "mariadb",
-        }
-    }
-}
+use crate::model::Flavor;
 
 /// Facts read when a connection is opened.
 #[derive(Debug, Clone, PartialEq, Eq)]
