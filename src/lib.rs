@@ -13,11 +13,11 @@
 pub mod api;
 pub mod ddl;
 pub mod error;
+pub mod filter;
 pub mod ledger;
 pub mod load;
 pub mod model;
 pub mod mysql;
-pub mod snapshot;
-pub mod filter;
-pub mod model;
+pub mod probe;
 pub mod route;
+pub mod snapshot;

@@ -9,6 +9,7 @@ pub mod flavor;
 pub mod gtid;
 pub mod names;
 pub mod position;
+pub mod record;
 pub mod report;
 pub mod subtask;
 pub mod wire;

@@ -62,6 +62,8 @@ pub struct SubtaskConfig {
     pub meta_schema: String,
     /// Where replication begins when there was no full copy.
     pub start: Option<StartAt>,
+    #[serde(default)]
+    pub restart: Option<Restart>,
     /// Which tables, and where they go. Empty: everything, under its own name.
     pub rules: Vec<MigrateRule>,
     /// Collations the target does not know, by the one to use there.
@@ -105,4 +107,10 @@ pub struct MigrateRule {
 pub struct EventFilter {
     pub ignore_event: Vec<String>,
     pub ignore_sql: Vec<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Restart {
+    pub generation: Generation,
+    pub at: StartAt,
 }

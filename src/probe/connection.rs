@@ -1,9 +1,9 @@
 //! Whether a server can be reached, and what it is.
 
 use super::{ProbeError, Side};
-use crate::model::Endpoint;
-use crate::model::record::{Flavor, ServerFacts};
-use crate::mysql::{self, Connection, Deadline, Purpose, Server};
+use crate::model::record::ServerFacts;
+use crate::model::{Endpoint, Flavor};
+use crate::mysql::{Connection, Deadline, Purpose, Server};
 
 /// Connects to a source; fails if it is of another family than `flavor` says, or has no GTIDs although they are to
 /// be used.
@@ -19,7 +19,7 @@ pub async fn check_source(
     if let Some(wanted) = flavor.filter(|wanted| !wanted.is_empty() && !wanted.eq_ignore_ascii_case(found.as_str())) {
         return Err(ProbeError::OtherFlavor { found: found.as_str(), wanted: wanted.to_owned() });
     }
-    if enable_gtid && found == mysql::Flavor::MySql {
+    if enable_gtid && found == Flavor::MySql {
         let row = connection
             .first_row("SELECT @@GLOBAL.gtid_mode AS mode", "reading gtid_mode", deadline)
             .await
@@ -48,10 +48,7 @@ pub(super) async fn open(endpoint: &Endpoint, side: Side, deadline: Deadline) ->
 
 fn facts_of(server: &Server) -> ServerFacts {
     ServerFacts {
-        flavor: match server.flavor {
-            mysql::Flavor::MySql => Flavor::Mysql,
-            mysql::Flavor::MariaDb => Flavor::Mariadb,
-        },
+        flavor: server.flavor,
         version: server.version_text.clone(),
         names_ignore_case: server.names_ignore_case(),
     }

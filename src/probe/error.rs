@@ -70,10 +70,7 @@ impl ProbeError {
                 .of(codes::DATABASE_DRIVER.fault("database driver error"))
                 .with_cause(cause)
                 .with_workaround(way_out(&cause.kind)),
-            Self::Ask { side, cause } => {
-                let code = if cause.is_fatal() { codes::DATABASE_DRIVER } else { codes::DATABASE_QUERY_FAILED };
-                side.of(code.fault("database driver error")).with_cause(cause).with_workaround(way_out(&cause.kind))
-            }
+            Self::Ask { side, cause } => server_fault(*side, self, cause),
             Self::OtherFlavor { .. } => codes::FLAVOR_NOT_SUPPORTED
                 .fault(self.to_string())
                 .on_source()
@@ -103,6 +100,14 @@ impl ProbeError {
                 .with_workaround("GET the source's schemas for those that can be seen"),
         }
     }
+}
+
+/// A server refused something, or was lost while it was asked.
+pub(super) fn server_fault(side: Side, doing: &dyn std::fmt::Display, cause: &ServerError) -> Fault {
+    let code = if cause.is_fatal() { codes::DATABASE_DRIVER } else { codes::DATABASE_QUERY_FAILED };
+    side.of(code.fault(format!("database driver error: {doing}")))
+        .with_cause(cause)
+        .with_workaround(way_out(&cause.kind))
 }
 
 /// What an operator can do; by the kind of failure, and by the server's number for refusals.

@@ -6,12 +6,14 @@
 //! (`precheck::source_items`, `precheck::target_items`); what is asked stands apart from them (`precheck::survey`).
 
 mod browse;
+mod cleanup;
 mod connection;
 mod error;
 pub mod precheck;
 mod rules;
 
 pub use browse::{schemas, tables};
+pub use cleanup::clean;
 pub use connection::{check_source, check_target};
 pub use error::{ProbeError, Side};
 pub use rules::Rules;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use ferrymaster::model::subtask::{MigrateRule, TaskMode};
-use ferrymaster::model::{Endpoint, record};
+use ferrymaster::model::{Endpoint, Flavor};
 use ferrymaster::mysql::Deadline;
 use ferrymaster::probe::precheck::{IgnoredItems, Precheck, PrecheckSource};
 use ferrymaster::probe::{check_source, schemas, tables};
@@ -146,7 +146,7 @@ async fn a_server_that_never_answers_is_given_up_at_the_deadline() {
 #[tokio::test]
 async fn a_source_is_told_by_its_family_and_version() {
     let facts = check_source(&mysql_source().root(), None, true, soon()).await.unwrap();
-    assert_eq!(facts.flavor, record::Flavor::Mysql);
+    assert_eq!(facts.flavor, Flavor::MySql);
     let facts = check_source(&mariadb_source().root(), Some("mariadb"), true, soon()).await.unwrap();
     assert!(facts.version.contains("MariaDB"));
     let fault = check_source(&mariadb_source().root(), Some("mysql"), false, soon()).await.unwrap_err().fault();

@@ -5,7 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::item::Item;
 use super::result::Finding;
 use super::survey::{SourceSurvey, TargetSurvey};
-use crate::mysql::{Flavor, Server};
+use crate::model::Flavor;
+use crate::mysql::Server;
 
 /// Engines whose rows can be read as of one moment.
 const ENGINES_WITH_SNAPSHOTS: &[&str] = &["innodb", "rocksdb", "tokudb", "xpand"];
@@ -47,6 +48,15 @@ fn dump_privilege(source: &SourceSurvey) -> Vec<Finding> {
             )
             .about("*.*"),
         );
+        if !grants.has_globally("PROCESS") {
+            findings.push(
+                Finding::warning(
+                    "lack of PROCESS privilege: long statements that the lock would queue behind are not seen",
+                    "GRANT BACKUP_ADMIN or PROCESS ON *.* TO the account",
+                )
+                .about("*.*"),
+            );
+        }
     }
     findings.extend(select_privilege(source));
     findings

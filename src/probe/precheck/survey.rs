@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::grants::Grants;
 use crate::model::subtask::MigrateRule;
-use crate::model::{Endpoint, TableName};
-use crate::mysql::{Connection, Deadline, Error, Flavor, Server};
+use crate::model::{Endpoint, Flavor, TableName};
+use crate::mysql::{Connection, Deadline, Error, Server};
 use crate::probe::connection::open;
 use crate::probe::rules::Rules;
 use crate::probe::{ProbeError, Side};
