@@ -4,6 +4,7 @@
 //! as the metastore keeps them; their names end in `_us`.
 
 pub mod cell;
+pub mod change;
 pub mod endpoint;
 pub mod flavor;
 pub mod gtid;

@@ -57,6 +57,7 @@ pub fn check_task(task: &Task) -> Result<CheckedTask, Fault> {
         name,
         settings: TaskSettings {
             mode: task.task_mode,
+            on_duplicate: task.on_duplicate,
             meta_schema: task.meta_schema.clone(),
             collation_map: task.target_config.collation_map.clone().unwrap_or_default(),
             export_threads: tuning.export_threads,

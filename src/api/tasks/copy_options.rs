@@ -2,8 +2,9 @@
 
 use crate::api::faults::common;
 use crate::error::{Fault, codes};
+use crate::model::subtask::OnDuplicate;
 use crate::model::wire::task_config::{ImportMode, ImportStep, OnDuplicatePhysical};
-use crate::model::wire::{OnDuplicate, TaskFullMigrateConf, TaskIncrMigrateConf};
+use crate::model::wire::{TaskFullMigrateConf, TaskIncrMigrateConf};
 
 const THREADS_MAX: u32 = 256;
 const BATCH_MAX: u32 = 100_000;

@@ -35,8 +35,8 @@ pub use status::{
     SyncStatus, TaskStage,
 };
 pub use task::{
-    CreateTaskRequest, GetTaskListResponse, OnDuplicate, OperateTaskResponse, ShardMode, StartTaskRequest,
-    StopTaskRequest, Task, UpdateTaskRequest,
+    CreateTaskRequest, GetTaskListResponse, OperateTaskResponse, ShardMode, StartTaskRequest, StopTaskRequest, Task,
+    UpdateTaskRequest,
 };
 pub use task_config::{
     TaskBinLogFilterRule, TaskFullMigrateConf, TaskIncrMigrateConf, TaskSourceConf, TaskSourceConfig,

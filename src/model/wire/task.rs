@@ -8,7 +8,7 @@ use utoipa::ToSchema;
 use super::{
     SourceNameList, SubTaskStatus, TaskBinLogFilterRule, TaskSourceConfig, TaskTableMigrateRule, TaskTargetDataBase,
 };
-use crate::model::subtask::TaskMode;
+use crate::model::subtask::{OnDuplicate, TaskMode};
 
 /// The database in the target that holds progress, when none is named.
 pub const DEFAULT_META_SCHEMA: &str = "dm_meta";
@@ -81,18 +81,6 @@ impl Task {
 pub enum ShardMode {
     Pessimistic,
     Optimistic,
-}
-
-/// What the copy does with a row whose key the target has already.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum OnDuplicate {
-    /// The source's row takes its place.
-    Replace,
-    /// The task stops with an error that names the row.
-    Error,
-    /// The target's row stays.
-    Ignore,
 }
 
 /// Asks for a new task.

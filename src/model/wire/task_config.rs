@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::{OnDuplicate, Secret, Security};
+use super::{Secret, Security};
+use crate::model::subtask::OnDuplicate;
 
 /// The target and the account used there.
 #[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
