@@ -49,6 +49,15 @@ impl ApiError {
         Self { status, code: 0, message: message.into(), hint: hint.into() }
     }
 
+    /// This process does not lead, and knows nobody who does.
+    pub fn no_leader() -> Self {
+        Self::refused(
+            StatusCode::SERVICE_UNAVAILABLE,
+            "no master leads at the moment",
+            "try again in a second: GET /readyz says when",
+        )
+    }
+
     /// What axum or tower refused on their own, or a panic.
     fn of_status(status: StatusCode) -> Self {
         let (message, hint) = match status {

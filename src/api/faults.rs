@@ -87,6 +87,13 @@ pub fn subtasks_exist(name: &TaskName, sources: &[SourceName]) -> Fault {
         .with_workaround("choose another name, or delete the task first")
 }
 
+/// Another request is at the same thing.
+pub fn in_use(doing: &str, resource: &str) -> Fault {
+    codes::LATCH_IN_USE
+        .fault(format!("when {doing}, resource {resource} is in use by other client"))
+        .with_workaround("Please try again later")
+}
+
 pub fn subtask_unknown(task: &TaskName, source: &SourceName) -> Fault {
     codes::SUBTASK_UNKNOWN
         .fault(format!("subtask of task {task} for source {source} not exist"))

@@ -12,7 +12,7 @@ use utoipa_axum::routes;
 use super::app::App;
 use super::document::BaseDocument;
 use super::error::ApiError;
-use super::{docs, layers};
+use super::{docs, layers, sources};
 
 /// All operations of the document.
 pub fn routes() -> OpenApiRouter<App> {
@@ -20,6 +20,13 @@ pub fn routes() -> OpenApiRouter<App> {
         .routes(routes!(docs::get_page))
         .routes(routes!(docs::get_openapi_31))
         .routes(routes!(docs::get_dm_30))
+        .routes(routes!(sources::create::create_source, sources::read::list_sources))
+        .routes(routes!(sources::read::get_source, sources::update::update_source))
+        .routes(routes!(sources::read::get_status))
+        .routes(routes!(sources::switch::enable_source))
+        .routes(routes!(sources::switch::disable_source))
+        .routes(routes!(sources::browse::list_schemas))
+        .routes(routes!(sources::browse::list_tables))
 }
 
 /// The whole API, ready to be served.

@@ -4,11 +4,12 @@
 //! silent: nothing more will be written then, whoever holds the source.
 
 use crate::api::faults::{source_without_worker, worker_not_heard};
+use crate::api::holders::Holder;
 use crate::api::time::to_rfc3339;
 use crate::model::report::{ErrorReport, LoadProgress, Outcome, RunState, SubtaskReport, SyncProgress, Unit, Verdict};
 use crate::model::subtask::TaskMode;
 use crate::model::wire::{DumpStatus, LoadStatus, SubTaskError, SubTaskNotice, SubTaskStatus, SyncStatus, TaskStage};
-use crate::model::{Generation, SourcePosition, SubtaskId, WorkerName};
+use crate::model::{Generation, SourcePosition, SubtaskId};
 
 /// All that a status is made from.
 #[derive(Debug, Clone, Copy)]
@@ -20,15 +21,6 @@ pub struct Known<'a> {
     pub holder: Holder<'a>,
     /// The last report, or how the run ended if that is newer.
     pub report: Option<&'a SubtaskReport>,
-}
-
-/// Who has the source.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Holder<'a> {
-    Nobody,
-    /// A worker that has not been heard of for too long.
-    Silent(&'a WorkerName),
-    Heard(&'a WorkerName),
 }
 
 /// The stage and whether work in flight is being ended.
@@ -209,7 +201,7 @@ fn position_texts(position: Option<&SourcePosition>) -> (String, String) {
 mod tests {
     use super::*;
     use crate::error::codes;
-    use crate::model::{BinlogPosition, SourceName, TableName, TaskName};
+    use crate::model::{BinlogPosition, SourceName, TableName, TaskName, WorkerName};
 
     fn id() -> SubtaskId {
         SubtaskId { task: TaskName::new("t1"), source: SourceName::new("s1") }
