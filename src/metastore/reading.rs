@@ -11,7 +11,7 @@ use super::{
 use crate::model::record::{
     Assignment, CleanupRecord, KeptLedger, SourceRecord, SubtaskRecord, TaskRecord, WorkerRecord,
 };
-use crate::model::{SourceName, TaskName};
+use crate::model::{SourceName, TaskName, WorkerName};
 
 /// All that scheduling needs, at one moment.
 #[derive(Debug, Clone, Default)]
@@ -89,6 +89,11 @@ impl Store {
     /// Sorted by name; who is alive is the registry's knowledge.
     pub async fn workers(&self) -> Result<Vec<WorkerRecord>, StoreError> {
         within("reading the workers", async { workers::list(&mut *self.reader().await?).await }).await
+    }
+
+    pub async fn worker(&self, name: &WorkerName) -> Result<Option<WorkerRecord>, StoreError> {
+        let workers = self.workers().await?;
+        Ok(workers.into_iter().find(|worker| &worker.name == name))
     }
 
     /// Oldest first.
