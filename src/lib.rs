@@ -10,10 +10,21 @@
 //! - which tables, under which name: [`filter`], [`route`]
 //! - the driver of the databases, and nothing else: [`mysql`]
 
+pub mod api;
+pub mod ddl;
 pub mod error;
+pub mod filter;
+pub mod ledger;
+pub mod load;
+pub mod metastore;
+pub mod model;
+pub mod mysql;
+pub mod probe;
+pub mod route;
 pub mod link;
 pub mod metastore;
 pub mod model;
 pub mod registry;
 pub mod scheduler;
 pub mod secrets;
+pub mod snapshot;

@@ -7,19 +7,11 @@ use serde_json::Value;
 use uuid::Uuid;
 
 use super::report::SubtaskReport;
-use super::subtask::{MigrateRule, Restart, StartAt, TaskMode, Wanted};
-use super::{Endpoint, Epoch, Generation, LedgerId, SourceName, SubtaskId, TaskName, WorkerName};
+use super::subtask::{MigrateRule, OnDuplicate, Restart, StartAt, TaskMode, Wanted};
+use super::{Endpoint, Epoch, Flavor, Generation, LedgerId, SourceName, SubtaskId, TaskName, WorkerName};
 
 /// Counts the changes of a row. A change names the revision it was made from; another one in between fails it.
 pub type Revision = u64;
-
-/// The family a server belongs to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Flavor {
-    Mysql,
-    Mariadb,
-}
 
 /// What was found at a source when it was created or updated.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -51,6 +43,8 @@ pub struct SourceRecord {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TaskSettings {
     pub mode: TaskMode,
+    /// What the copy does with rows that the target has already.
+    pub on_duplicate: OnDuplicate,
     /// The database in the target that holds the ledger.
     pub meta_schema: String,
     /// Collations the target does not know, by the one to use there.

@@ -4,7 +4,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::endpoint::StoredEndpoint;
-use crate::model::record::{Flavor, ServerFacts, SourceRecord};
+use crate::model::Flavor;
+use crate::model::record::{ServerFacts, SourceRecord};
 use crate::secrets::{SealError, Sealer};
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -46,8 +47,8 @@ impl StoredSource {
             endpoint: StoredEndpoint::seal(&row(record.name.as_str()), &record.endpoint, sealer)?,
             enable_gtid: record.enable_gtid,
             flavor: match record.server.flavor {
-                Flavor::Mysql => StoredFlavor::Mysql,
-                Flavor::Mariadb => StoredFlavor::Mariadb,
+                Flavor::MySql => StoredFlavor::Mysql,
+                Flavor::MariaDb => StoredFlavor::Mariadb,
             },
             server_version: record.server.version.clone(),
             names_ignore_case: record.server.names_ignore_case,
@@ -62,8 +63,8 @@ impl StoredSource {
             enable_gtid: stored.enable_gtid,
             server: ServerFacts {
                 flavor: match stored.flavor {
-                    StoredFlavor::Mysql => Flavor::Mysql,
-                    StoredFlavor::Mariadb => Flavor::Mariadb,
+                    StoredFlavor::Mysql => Flavor::MySql,
+                    StoredFlavor::Mariadb => Flavor::MariaDb,
                 },
                 version: stored.server_version,
                 names_ignore_case: stored.names_ignore_case,

@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::endpoint::StoredEndpoint;
 use crate::model::Endpoint;
 use crate::model::record::{TaskRecord, TaskSettings};
-use crate::model::subtask::TaskMode;
+use crate::model::subtask::{OnDuplicate, TaskMode};
 use crate::secrets::{SealError, Sealer};
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -25,6 +25,8 @@ pub(in crate::metastore) struct TaskV1 {
     mode: StoredMode,
     meta_schema: String,
     #[serde(default)]
+    on_duplicate: StoredOnDuplicate,
+    #[serde(default)]
     collation_map: BTreeMap<String, String>,
     export_threads: u32,
     import_threads: u32,
@@ -40,6 +42,15 @@ enum StoredMode {
     All,
     Dump,
     Load,
+}
+
+#[derive(Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum StoredOnDuplicate {
+    #[default]
+    Error,
+    Replace,
+    Ignore,
 }
 
 /// What of a task is in the document, and not in a column.
@@ -63,6 +74,11 @@ impl StoredTask {
                 TaskMode::Load => StoredMode::Load,
             },
             meta_schema: settings.meta_schema.clone(),
+            on_duplicate: match settings.on_duplicate {
+                OnDuplicate::Error => StoredOnDuplicate::Error,
+                OnDuplicate::Replace => StoredOnDuplicate::Replace,
+                OnDuplicate::Ignore => StoredOnDuplicate::Ignore,
+            },
             collation_map: settings.collation_map.clone(),
             export_threads: settings.export_threads,
             import_threads: settings.import_threads,
@@ -83,6 +99,11 @@ impl StoredTask {
                     StoredMode::All => TaskMode::All,
                     StoredMode::Dump => TaskMode::Dump,
                     StoredMode::Load => TaskMode::Load,
+                },
+                on_duplicate: match stored.on_duplicate {
+                    StoredOnDuplicate::Error => OnDuplicate::Error,
+                    StoredOnDuplicate::Replace => OnDuplicate::Replace,
+                    StoredOnDuplicate::Ignore => OnDuplicate::Ignore,
                 },
                 meta_schema: stored.meta_schema,
                 collation_map: stored.collation_map,

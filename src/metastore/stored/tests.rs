@@ -6,8 +6,9 @@ use secrecy::ExposeSecret as _;
 use uuid::Uuid;
 
 use super::*;
-use crate::model::record::{Conclusion, Flavor, SubtaskSettings};
-use crate::model::subtask::{StartAt, TaskMode};
+use crate::model::Flavor;
+use crate::model::record::{Conclusion, SubtaskSettings};
+use crate::model::subtask::{OnDuplicate, StartAt, TaskMode};
 use crate::secrets::Sealer;
 
 fn directory() -> PathBuf {
@@ -36,7 +37,7 @@ fn source_version_1_loads() {
     assert_eq!(content.endpoint.password.expose_secret(), "sample password");
     assert_eq!(content.endpoint.tls.unwrap().key.expose_secret(), "sample key");
     assert!(content.enable_gtid && content.server.names_ignore_case);
-    assert_eq!(content.server.flavor, Flavor::Mariadb);
+    assert_eq!(content.server.flavor, Flavor::MariaDb);
     assert_eq!(content.document["source_name"], "mysql-1");
 }
 
@@ -45,6 +46,7 @@ fn task_version_1_loads() {
     let content = sample::<StoredTask>("task.v1.json").open("orders", &sealer()).unwrap();
     assert_eq!(content.target.password.expose_secret(), "sample password");
     assert_eq!(content.settings.mode, TaskMode::All);
+    assert_eq!(content.settings.on_duplicate, OnDuplicate::Error);
     assert_eq!(content.settings.collation_map["utf8mb4_0900_ai_ci"], "utf8mb4_uca1400_ai_ci");
 }
 

@@ -10,12 +10,12 @@ use super::engines::{self, Bench};
 use crate::metastore::{Object, Place, Store, StoreError};
 use crate::model::change::{Change, Want};
 use crate::model::record::{
-    AbandonedLedger, Assignment, CleanupRecord, Conclusion, Flavor, KeptLedger, ServerFacts, SourceRecord,
-    SubtaskRecord, SubtaskSettings, TaskRecord, TaskSettings, WorkerRecord,
+    AbandonedLedger, Assignment, CleanupRecord, Conclusion, KeptLedger, ServerFacts, SourceRecord, SubtaskRecord,
+    SubtaskSettings, TaskRecord, TaskSettings, WorkerRecord,
 };
 use crate::model::report::{Outcome, RunState, SubtaskReport, Unit};
-use crate::model::subtask::{MigrateRule, Restart, StartAt, TaskMode, Wanted};
-use crate::model::{Endpoint, Epoch, Generation, LedgerId, SourceName, SubtaskId, TaskName, Tls, WorkerName};
+use crate::model::subtask::{MigrateRule, OnDuplicate, Restart, StartAt, TaskMode, Wanted};
+use crate::model::{Endpoint, Epoch, Flavor, Generation, LedgerId, SourceName, SubtaskId, TaskName, Tls, WorkerName};
 
 pub fn endpoint(host: &str) -> Endpoint {
     Endpoint {
@@ -41,7 +41,7 @@ pub fn source(name: &str) -> SourceRecord {
         endpoint: endpoint("src.example"),
         enable_gtid: true,
         server: ServerFacts {
-            flavor: Flavor::Mariadb,
+            flavor: Flavor::MariaDb,
             version: "10.11.19-MariaDB".to_owned(),
             names_ignore_case: true,
         },
@@ -58,6 +58,7 @@ pub fn task(name: &str) -> TaskRecord {
         target: endpoint("target.example"),
         settings: TaskSettings {
             mode: TaskMode::All,
+            on_duplicate: OnDuplicate::Ignore,
             meta_schema: "dm_meta".to_owned(),
             collation_map: BTreeMap::from([("a".to_owned(), "b".to_owned())]),
             export_threads: 4,
