@@ -100,6 +100,7 @@ fn wanted_subtask(task: &str, wanted: Wanted, generation: u64) -> WantedSubtask 
     let config = SubtaskConfig {
         ledger_id: LedgerId::new(),
         ledger_kept: false,
+        on_duplicate: Default::default(),
         mode: TaskMode::All,
         source: endpoint.clone(),
         enable_gtid: false,

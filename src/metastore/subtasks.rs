@@ -173,30 +173,26 @@ pub async fn advance(
 }
 
 pub async fn forget_attempts(db: &mut AnyConnection, id: &SubtaskId, generation: Generation) -> Result<(), StoreError> {
-    let updated = sqlx::query(
-        "UPDATE subtasks SET revision = revision + 1, attempts = 0 WHERE task = ? AND source = ? AND generation = ?",
-    )
-    .bind(id.task.as_str())
-    .bind(id.source.as_str())
-    .bind(to_column(generation.0))
-    .execute(db)
-    .await
-    .map_err(StoreError::write(Object::Subtask, id))?;
+    let updated = sqlx::query("UPDATE subtasks SET attempts = 0 WHERE task = ? AND source = ? AND generation = ?")
+        .bind(id.task.as_str())
+        .bind(id.source.as_str())
+        .bind(to_column(generation.0))
+        .execute(db)
+        .await
+        .map_err(StoreError::write(Object::Subtask, id))?;
     super::changed_one(&updated, Object::Subtask, id)
 }
 
 pub async fn conclude(db: &mut AnyConnection, id: &SubtaskId, conclusion: &Conclusion) -> Result<(), StoreError> {
     let text = stored::save(Object::Subtask, &id.to_string(), &StoredConclusion::from(conclusion))?;
-    let updated = sqlx::query(
-        "UPDATE subtasks SET revision = revision + 1, conclusion = ? WHERE task = ? AND source = ? AND generation = ?",
-    )
-    .bind(text)
-    .bind(id.task.as_str())
-    .bind(id.source.as_str())
-    .bind(to_column(conclusion.generation().0))
-    .execute(db)
-    .await
-    .map_err(StoreError::write(Object::Subtask, id))?;
+    let updated = sqlx::query("UPDATE subtasks SET conclusion = ? WHERE task = ? AND source = ? AND generation = ?")
+        .bind(text)
+        .bind(id.task.as_str())
+        .bind(id.source.as_str())
+        .bind(to_column(conclusion.generation().0))
+        .execute(db)
+        .await
+        .map_err(StoreError::write(Object::Subtask, id))?;
     super::changed_one(&updated, Object::Subtask, id)
 }
 

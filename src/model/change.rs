@@ -46,12 +46,13 @@ pub enum Change {
         to: Generation,
         attempts: u32,
     },
-    /// It ran long enough: the count of retries begins anew.
+    /// It ran long enough: the count of retries begins anew. The revision stays.
     ForgetAttempts {
         id: SubtaskId,
         generation: Generation,
     },
-    /// Remembers how the run `generation` ended. Fails if it is no longer the present one.
+    /// Remembers how a run ended. Fails if it is no longer the present one. The revision stays: what users may want is
+    /// the same as before.
     Conclude {
         id: SubtaskId,
         conclusion: Box<Conclusion>,

@@ -113,7 +113,12 @@ pub struct SubtaskRecord {
 
 impl SubtaskRecord {
     /// How the run of the present generation ended, if it did.
-    pub fn concluded(&self) -> Option<&Conclusion> {
+    pub fn concluded(&self) -> Option<&SubtaskReport> {
+        self.present_conclusion().map(|conclusion| &conclusion.report)
+    }
+
+    /// As [`Self::concluded`], with the time.
+    pub fn present_conclusion(&self) -> Option<&Conclusion> {
         self.conclusion.as_ref().filter(|conclusion| conclusion.generation() == self.generation)
     }
 }

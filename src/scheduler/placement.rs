@@ -98,7 +98,7 @@ pub(super) fn replace_lost(world: &World, plan: &mut Plan) {
 
 /// Whether somebody who held the source may have opened this run.
 fn may_be_open(world: &World, subtask: &SubtaskRecord) -> bool {
-    subtask.wanted == Wanted::Running && world.ended(subtask).is_none() && !world.deleting.contains(&subtask.id.task)
+    subtask.wanted == Wanted::Running && world.ended(subtask).is_none() && !world.leaving.contains(&subtask.id)
 }
 
 /// The number of a run is given to one incarnation only: the next holder runs under a new one.

@@ -8,7 +8,7 @@ use crate::model::subtask::Wanted;
 
 /// How a run ended is stored before anything follows from it.
 pub(super) fn remember_ends(world: &World, plan: &mut Plan) {
-    for subtask in world.subtasks.values().filter(|subtask| !world.deleting.contains(&subtask.id.task)) {
+    for subtask in world.subtasks.values().filter(|subtask| !world.leaving.contains(&subtask.id)) {
         if let Some((report, ended_us)) = world.just_ended(subtask) {
             let conclusion = Box::new(Conclusion { report: judged(world, subtask, report), ended_us });
             plan.push(Step::Conclude { id: subtask.id.clone(), conclusion });
@@ -18,9 +18,12 @@ pub(super) fn remember_ends(world: &World, plan: &mut Plan) {
 
 /// A task that is newer than an abandoned run on its target waits for that run's cleanup.
 pub(super) fn clean_before_new(world: &World, plan: &mut Plan) {
-    for task in world.tasks.values().filter(|task| !world.deleting.contains(&task.name)) {
+    for task in world.tasks.values() {
         for cleanup in world.held_up_by(task) {
-            let is_wanted = |subtask: &SubtaskRecord| subtask.id.task == task.name && subtask.wanted == Wanted::Running;
+            let is_wanted = |subtask: &SubtaskRecord| {
+                let wanted = subtask.id.task == task.name && subtask.wanted == Wanted::Running;
+                wanted && !world.leaving.contains(&subtask.id)
+            };
             if world.subtasks.values().any(|subtask| is_wanted(subtask)) {
                 plan.push(Step::Clean { cleanup: cleanup.id, reason: format!("{} waits for it", task.name) });
             }
@@ -31,7 +34,7 @@ pub(super) fn clean_before_new(world: &World, plan: &mut Plan) {
 /// Runs that ended though they are wanted.
 pub(super) fn try_again(world: &World, now_us: i64, plan: &mut Plan) {
     for subtask in world.subtasks.values() {
-        if subtask.wanted != Wanted::Running || world.deleting.contains(&subtask.id.task) {
+        if subtask.wanted != Wanted::Running || world.leaving.contains(&subtask.id) {
             continue;
         }
         // Whoever takes the source over runs it under a new number anyway.
@@ -63,7 +66,7 @@ pub(super) fn try_again(world: &World, now_us: i64, plan: &mut Plan) {
 /// A run that works long enough begins the count of retries anew.
 pub(super) fn forgive(world: &World, now_us: i64, plan: &mut Plan) {
     for subtask in world.subtasks.values().filter(|subtask| subtask.attempts > 0) {
-        if world.deleting.contains(&subtask.id.task) {
+        if world.leaving.contains(&subtask.id) {
             continue;
         }
         let Some(seen) = world.seen.get(&subtask.id) else { continue };

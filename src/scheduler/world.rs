@@ -49,8 +49,8 @@ pub struct World {
     pub seen: BTreeMap<SubtaskId, SeenRun>,
     /// Subtasks that were seen to run since this process began.
     pub ran: BTreeSet<SubtaskId>,
-    /// Tasks that are being deleted: nothing is decided for them.
-    pub deleting: BTreeSet<TaskName>,
+    /// Subtasks that are being deleted: nothing is decided for them, and no worker shall have them.
+    pub leaving: BTreeSet<SubtaskId>,
     /// A new leader still waits for the workers of its predecessor.
     pub recovering: bool,
     pub retries: Retries,
@@ -70,7 +70,7 @@ impl World {
 
     /// How and when the present run of a subtask ended: as stored, else as just reported.
     pub(super) fn ended<'a>(&'a self, subtask: &'a SubtaskRecord) -> Option<(&'a SubtaskReport, i64)> {
-        let stored = subtask.concluded().map(|conclusion| (&conclusion.report, conclusion.ended_us));
+        let stored = subtask.present_conclusion().map(|conclusion| (&conclusion.report, conclusion.ended_us));
         stored.or_else(|| self.just_ended(subtask))
     }
 

@@ -12,7 +12,7 @@
 //! seen t s1 3 running since 40    (or: initializing, closing, finished, stopped, retry, pause, above 9)
 //! stored t s1 3 retry at 40       (how the run ended, as the metastore has it)
 //! ran t s1
-//! deleting t
+//! leaving t s1
 //! cleanup of old on db1 created 10 unconfirmed
 //! ```
 
@@ -21,12 +21,12 @@ use std::sync::Arc;
 
 use ferrymaster::error::Code;
 use ferrymaster::model::record::{
-    Assignment, CleanupRecord, Conclusion, Flavor, ServerFacts, SourceRecord, SubtaskRecord, SubtaskSettings,
-    TaskRecord, TaskSettings,
+    Assignment, CleanupRecord, Conclusion, ServerFacts, SourceRecord, SubtaskRecord, SubtaskSettings, TaskRecord,
+    TaskSettings,
 };
 use ferrymaster::model::report::{ErrorReport, Outcome, RunState, SubtaskReport, Unit, Verdict};
-use ferrymaster::model::subtask::{TaskMode, Wanted};
-use ferrymaster::model::{Endpoint, Epoch, Generation, LedgerId, SourceName, SubtaskId, TaskName, WorkerName};
+use ferrymaster::model::subtask::{OnDuplicate, TaskMode, Wanted};
+use ferrymaster::model::{Endpoint, Epoch, Flavor, Generation, LedgerId, SourceName, SubtaskId, TaskName, WorkerName};
 use ferrymaster::scheduler::{SeenRun, Standing, WorkerView, World};
 use uuid::Uuid;
 
@@ -96,8 +96,8 @@ pub fn world(text: &str) -> (World, i64) {
             ["ran", task, source] => {
                 world.ran.insert(id(task, source));
             }
-            ["deleting", task] => {
-                world.deleting.insert(TaskName::new(task));
+            ["leaving", task, source] => {
+                world.leaving.insert(id(task, source));
             }
             ["cleanup", "of", task, "on", host, "created", at, confirmed] => {
                 let record = CleanupRecord {
@@ -144,7 +144,7 @@ pub fn source(name: &str) -> SourceRecord {
         document: serde_json::Value::Null,
         endpoint: endpoint(name),
         enable_gtid: false,
-        server: ServerFacts { flavor: Flavor::Mysql, version: "9.7.0".to_owned(), names_ignore_case: false },
+        server: ServerFacts { flavor: Flavor::MySql, version: "9.7.0".to_owned(), names_ignore_case: false },
         created_us: 0,
         updated_us: 0,
     }
@@ -158,6 +158,7 @@ fn task(name: &str, host: &str, created_us: i64) -> TaskRecord {
         target: endpoint(host),
         settings: TaskSettings {
             mode: TaskMode::All,
+            on_duplicate: OnDuplicate::Error,
             meta_schema: "dm_meta".to_owned(),
             collation_map: BTreeMap::new(),
             export_threads: 1,

@@ -211,8 +211,8 @@ async fn a_run_s_end_is_remembered_until_the_next_generation() {
         )
         .await;
         let found = bench.store.subtasks_of_source(&id.source).await.unwrap().remove(0);
-        assert_eq!(found.concluded().unwrap().report.outcome, Some(Outcome::Failed));
-        assert_eq!((found.revision, found.wanted, found.generation), (3, Wanted::Running, Generation(1)));
+        assert_eq!(found.concluded().unwrap().outcome, Some(Outcome::Failed));
+        assert_eq!((found.revision, found.wanted, found.generation), (2, Wanted::Running, Generation(1)));
 
         let advance = Change::Advance { id: id.clone(), from: Generation(1), to: Generation(2), attempts: 1 };
         commit(&bench, epoch, vec![advance.clone()]).await;
