@@ -81,34 +81,38 @@ pub(super) fn replace_lost(world: &World, plan: &mut Plan) {
                     None => "it is free".to_owned(),
                 };
                 plan.push(Step::Assign { source: source.clone(), worker, worker_epoch, reason });
-                for subtask in runs.get(source).into_iter().flatten() {
-                    plan.push(renumbered(subtask));
-                }
             }
+            None if before.is_none() => continue,
             None => {
-                if let Some(before) = before {
-                    let reason =
-                        format!("{} epoch {} is gone, and nobody has room", before.worker, before.worker_epoch);
-                    plan.push(Step::Unassign { source: source.clone(), reason });
-                }
+                plan.push(Step::Unassign {
+                    source: source.clone(),
+                    reason: "its worker is gone, and nobody has room".to_owned(),
+                });
+            }
+        }
+        // Nobody holds a free source, so nobody was given the numbers of its runs.
+        if before.is_some() {
+            for subtask in runs.get(source).into_iter().flatten() {
+                plan.push(renumbered(subtask));
             }
         }
     }
 }
 
-/// Whether somebody who held the source may have opened this run.
+/// Whether somebody who held the source may have opened this run. It need not matter while it is being deleted; but a
+/// deletion may fail.
 fn may_be_open(world: &World, subtask: &SubtaskRecord) -> bool {
-    subtask.wanted == Wanted::Running && world.ended(subtask).is_none() && !world.leaving.contains(&subtask.id)
+    subtask.wanted == Wanted::Running && world.ended(subtask).is_none()
 }
 
-/// The number of a run is given to one incarnation only: the next holder runs under a new one.
+/// The number of a run is given to one incarnation only: it is a new one for whoever comes next.
 fn renumbered(subtask: &SubtaskRecord) -> Step {
     Step::Advance {
         id: subtask.id.clone(),
         from: subtask.generation,
         to: subtask.generation.next(),
         attempts: subtask.attempts,
-        reason: "its source has a new holder".to_owned(),
+        reason: "its holder is gone".to_owned(),
     }
 }
 
