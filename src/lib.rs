@@ -10,5 +10,6 @@
 //! - which tables, under which name: [`filter`], [`route`]
 //! - the driver of the databases, and nothing else: [`mysql`]
 
+pub mod binlog;
 pub mod error;
 pub mod model;
