@@ -10,6 +10,7 @@
 //! - which tables, under which name: [`filter`], [`route`]
 //! - the driver of the databases, and nothing else: [`mysql`]
 
+pub mod catalogue;
 pub mod ddl;
 pub mod error;
 pub mod model;
