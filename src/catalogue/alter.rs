@@ -8,7 +8,7 @@ use super::charset::Collation;
 use super::column::column;
 use super::create::{Wishes, engine, forbid_nulls};
 use super::error::CatalogueError;
-use super::foreign_key::{foreign_key, kept_by, rename_column};
+use super::foreign_key::{foreign_keys as made, kept_by, rename_column};
 use super::key::{KeyContext, KeyRequest, keys};
 use super::settings::Settings;
 use super::shape::{Column, Key, KeyPartSource, TableShape};
@@ -105,7 +105,12 @@ impl<'a> Alteration<'a> {
         for item in &alter.items {
             match &item.spec {
                 AlterSpec::Options { charset, .. } if !charset.is_empty() => {
-                    self.collation = self.settings.choose(charset, &self.before.collation)?;
+                    // of the database, where it is not about a collation alone
+                    let inherited = match charset.charset {
+                        Some(_) => convert_default,
+                        None => &self.before.collation,
+                    };
+                    self.collation = self.settings.choose(charset, inherited)?;
                 }
                 AlterSpec::ConvertCharset(charset) => {
                     let is_default = charset.charset.as_deref() == Some("default");
@@ -347,9 +352,8 @@ impl<'a> Alteration<'a> {
             rename_column(&mut foreign_keys, old, new);
         }
         if kept_by(engine) {
-            for written in &self.wishes.foreign_keys {
-                foreign_keys.push(foreign_key(written, self.table, &foreign_keys, self.settings));
-            }
+            let before = &self.before.foreign_keys;
+            foreign_keys.extend(made(&self.wishes.foreign_keys, self.table, before, self.settings));
         }
         let shape = TableShape {
             columns,

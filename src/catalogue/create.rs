@@ -4,10 +4,10 @@ use super::charset::Collation;
 use super::column::column;
 use super::column_type::{ColumnType, IntWidth};
 use super::error::CatalogueError;
-use super::foreign_key::{foreign_key, kept_by};
+use super::foreign_key::{foreign_keys, kept_by};
 use super::key::{KeyContext, KeyRequest, keys};
 use super::settings::Settings;
-use super::shape::{Column, ForeignKey, Key, TableShape};
+use super::shape::{Column, Key, TableShape};
 use crate::ddl::edit::INLINE_REFERENCES_SINCE;
 use crate::ddl::{
     ColumnDefinition, CreateTable, DataType, ElementKind, ForeignKeyDefinition, KeyKind, OptionKind, TableElement,
@@ -39,12 +39,8 @@ pub(super) fn shape(
         }
         wishes.add_element(element, text, settings);
     }
-    let mut foreign_keys: Vec<ForeignKey> = Vec::new();
-    if kept_by(engine.as_deref()) {
-        for written in &wishes.foreign_keys {
-            foreign_keys.push(foreign_key(written, table, &foreign_keys, settings));
-        }
-    }
+    let kept = kept_by(engine.as_deref());
+    let foreign_keys = if kept { foreign_keys(&wishes.foreign_keys, table, &[], settings) } else { Vec::new() };
     let versioned_column = create.columns().any(|column| column.with_system_versioning);
     let system_versioned = create.system_versioning() || versioned_column;
     let context = KeyContext { table, columns: &columns, engine: engine.as_deref(), system_versioned, settings };

@@ -2,7 +2,7 @@
 
 use super::settings::Settings;
 use super::shape::ForeignKey;
-use crate::ddl::{ForeignKeyDefinition, same_name};
+use crate::ddl::{ForeignKeyDefinition, Ident, same_name};
 use crate::model::TableName;
 
 /// Whether tables of this engine keep foreign keys; others read over them.
@@ -10,33 +10,38 @@ pub(super) fn kept_by(engine: Option<&str>) -> bool {
     matches!(engine, None | Some("INNODB" | "NDB" | "NDBCLUSTER" | "XTRADB"))
 }
 
-/// A foreign key as written, under its own name or the next free one of the table.
+/// Foreign keys as written, each under its own name or `table_ibfk_1` and so on, counted from above the highest
+/// number that the table had before the statement.
 ///
 /// MariaDB takes the name after FOREIGN KEY too, which MySQL gives to the key alone.
-pub(super) fn foreign_key(
-    written: &ForeignKeyDefinition,
+pub(super) fn foreign_keys(
+    written: &[&ForeignKeyDefinition],
     table: &TableName,
-    others: &[ForeignKey],
+    before: &[ForeignKey],
     settings: &Settings,
-) -> ForeignKey {
-    let names = |columns: &[crate::ddl::Ident]| columns.iter().map(|column| column.value.clone()).collect();
-    let index_name = written.index_name.as_ref().filter(|_| settings.is_mariadb());
-    let given = written.name.as_ref().or(index_name);
-    let name = given.map_or_else(|| free_name(table, others), |name| name.value.clone());
-    ForeignKey {
-        name,
-        columns: names(&written.columns),
-        parent: written.parent.table.clone(),
-        parent_columns: names(&written.parent_columns),
-        on_delete: written.on_delete,
-        on_update: written.on_update,
-    }
-}
-
-/// `table_ibfk_1` and so on, one above the highest there is.
-fn free_name(table: &TableName, others: &[ForeignKey]) -> String {
-    let numbers = others.iter().filter_map(|other| generated_number(&other.name, &table.table));
-    format!("{}_ibfk_{}", table.table, numbers.max().unwrap_or(0) + 1)
+) -> Vec<ForeignKey> {
+    let highest = before.iter().filter_map(|other| generated_number(&other.name, &table.table)).max();
+    let mut number = highest.unwrap_or(0);
+    let names = |columns: &[Ident]| columns.iter().map(|column| column.value.clone()).collect();
+    let made = written.iter().map(|written| {
+        let index_name = written.index_name.as_ref().filter(|_| settings.is_mariadb());
+        let name = match written.name.as_ref().or(index_name) {
+            Some(name) => name.value.clone(),
+            None => {
+                number += 1;
+                format!("{}_ibfk_{number}", table.table)
+            }
+        };
+        ForeignKey {
+            name,
+            columns: names(&written.columns),
+            parent: written.parent.table.clone(),
+            parent_columns: names(&written.parent_columns),
+            on_delete: written.on_delete,
+            on_update: written.on_update,
+        }
+    });
+    made.collect()
 }
 
 /// The number in a name that the server made up.
