@@ -12,5 +12,13 @@
 
 pub mod catalogue;
 pub mod ddl;
+pub mod binlog;
 pub mod error;
+pub mod ledger;
+pub mod load;
 pub mod model;
+pub mod mysql;
+pub mod snapshot;
+pub mod filter;
+pub mod model;
+pub mod route;
