@@ -51,7 +51,7 @@ pub fn plan(present: &[Present<'_>], known: &[CopiedTable], one_position: bool) 
         .map(|table| table.number)
         .collect();
     let incomplete = plan.tasks.values().any(|task| !matches!(task, Task::Keep { .. })) || !plan.abandoned.is_empty();
-    let is_several = known.iter().any(|table| finished(table));
+    let is_several = known.iter().any(&finished);
     if one_position && incomplete && is_several {
         copy_anew(&mut plan, |_| true);
         let gone = known.iter().filter(|table| finished(table) && !present_names.contains(&table.source));

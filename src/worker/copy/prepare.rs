@@ -99,11 +99,11 @@ fn shape_default(shape: &TableShape) -> DefaultCharset {
 }
 
 /// The databases that tables are routed into, each with the defaults of the first source database that goes there.
-pub fn target_databases<'a>(
-    structures: &'a SourceStructures,
+pub fn target_databases(
+    structures: &SourceStructures,
     route: impl Fn(&TableName) -> TableName,
     keeps_whole: impl Fn(&str) -> bool,
-) -> BTreeMap<String, &'a DatabaseDefaults> {
+) -> BTreeMap<String, &DatabaseDefaults> {
     let mut databases = BTreeMap::new();
     for table in &structures.tables {
         if let Some(defaults) = structures.databases.get(&table.name.schema) {
