@@ -12,6 +12,7 @@
 //! A DDL is a barrier: all lanes are empty while `ddl` announces, runs and records it.
 //! Never here: opening and closing runs, retries of a run; see the worker.
 
+pub mod applier;
 pub mod ddl;
 pub mod error;
 pub mod floors;
@@ -21,7 +22,10 @@ pub mod literal;
 pub mod low_water;
 pub mod merge;
 pub mod packet;
+pub mod pulse;
+mod query;
 pub mod reader;
+mod rows;
 pub mod schedule;
 pub mod shared;
 pub mod sides;

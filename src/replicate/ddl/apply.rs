@@ -77,9 +77,7 @@ async fn fingerprints(
 }
 
 async fn run(control: &mut LaneSession, announced: &AnnouncedDdl, position: &str) -> Result<(), Error> {
-    let target = |doing| {
-        move |cause| Error::Target { doing, position: position.to_owned(), cause }
-    };
+    let target = |doing| move |cause| Error::Target { doing, position: position.to_owned(), cause };
     let short = Deadline::after(LEDGER_PATIENCE);
     control
         .connection()
@@ -120,8 +118,7 @@ pub async fn pass_over(
     structures: &[StructureChange],
 ) -> Result<(), Error> {
     let ledger = control.ledger().clone();
-    let statements: Vec<String> =
-        structures.iter().map(|change| ledger.structure_change_statement(change)).collect();
+    let statements: Vec<String> = structures.iter().map(|change| ledger.structure_change_statement(change)).collect();
     let none = AppliedSet::default();
     let deadline = Deadline::after(LEDGER_PATIENCE);
     control.transact(&statements, Some((after, &none)), "record a structure in", deadline).await?;

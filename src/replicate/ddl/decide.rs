@@ -9,9 +9,7 @@ use std::collections::BTreeSet;
 use crate::binlog::QueryEvent;
 use crate::catalogue::{Applied, Catalogue, Settings, StoredDatabase, StoredShape, shape_changes};
 use crate::ddl::edit::{DefaultCharset, Rewrite};
-use crate::ddl::{
-    AlterSpec, Hazard, Meaning, Named, Parsed, Statement, TableRole, event_kinds, hazards,
-};
+use crate::ddl::{AlterSpec, Hazard, Meaning, Named, Parsed, Statement, TableRole, event_kinds, hazards};
 use crate::filter::{EventKind, Filter, Verdict};
 use crate::ledger::StructureChange;
 use crate::model::TableName;
@@ -138,7 +136,9 @@ struct Judge<'a> {
 impl Judge<'_> {
     fn understood(&self, statement: &Statement, catalogue: &mut Catalogue) -> Result<Decision, Stop> {
         match statement {
-            Statement::CreateDatabase(create) => self.database(&create.name.value, EventKind::CreateDatabase, catalogue),
+            Statement::CreateDatabase(create) => {
+                self.database(&create.name.value, EventKind::CreateDatabase, catalogue)
+            }
             Statement::AlterDatabase(alter) => self.database(&alter.name, EventKind::AlterDatabase, catalogue),
             Statement::DropDatabase(drop) => self.drop_database(&drop.name.value, catalogue),
             Statement::DropTable(drop) => {
@@ -185,12 +185,7 @@ impl Judge<'_> {
     }
 
     /// A statement on one table (which may name others).
-    fn one_table(
-        &self,
-        table: &TableName,
-        statement: &Statement,
-        catalogue: &mut Catalogue,
-    ) -> Result<Decision, Stop> {
+    fn one_table(&self, table: &TableName, statement: &Statement, catalogue: &mut Catalogue) -> Result<Decision, Stop> {
         if !self.keeps(table) {
             return Ok(Decision::nothing());
         }
@@ -284,12 +279,7 @@ impl Judge<'_> {
     }
 
     /// The statement's text for the target; None when no item of it did anything at the source.
-    fn rewritten(
-        &self,
-        table: &TableName,
-        applied: &Applied,
-        catalogue: &Catalogue,
-    ) -> Result<Option<String>, Stop> {
+    fn rewritten(&self, table: &TableName, applied: &Applied, catalogue: &Catalogue) -> Result<Option<String>, Stop> {
         let mut routed = Vec::new();
         for named in &self.parsed.uses.tables {
             routed.push((named.table.clone(), self.route(&named.table)?));
@@ -327,10 +317,8 @@ impl Judge<'_> {
         }
         let applied = self.follow(catalogue)?;
         let structures = vec![database_structure(name, catalogue)?];
-        let left_out = matches!(
-            rules.filter.schema_verdict(name, kind, Some(&self.parsed.text)),
-            Verdict::Ignore { .. }
-        );
+        let left_out =
+            matches!(rules.filter.schema_verdict(name, kind, Some(&self.parsed.text)), Verdict::Ignore { .. });
         if left_out || rules.others_stand_after || applied.idle {
             return Ok(Decision::PassOver { notice: None, structures });
         }
@@ -338,10 +326,8 @@ impl Judge<'_> {
         let target = rules.router.route_schema(name).map_err(|error| stop(error.to_string()))?;
         rewrite.route(TableName::clone, |_| target.clone());
         let server = &self.settings.server_collation;
-        let unsaid = (kind == EventKind::CreateDatabase).then(|| DefaultCharset {
-            charset: server.charset().to_owned(),
-            collation: server.as_str().to_owned(),
-        });
+        let unsaid = (kind == EventKind::CreateDatabase)
+            .then(|| DefaultCharset { charset: server.charset().to_owned(), collation: server.as_str().to_owned() });
         rules.sides.map_collations(&mut rewrite, unsaid);
         rewrite.ensure_if_not_exists();
         rewrite.fit_to(rules.sides.target.flavor, rules.sides.target.version);
@@ -449,7 +435,8 @@ impl Judge<'_> {
                 }
                 (true, _) if catalogue.table(&from).is_none() && (self.rules.stands_after)(&from) => continue,
                 (true, false) => {
-                    notices.push(format!("{from} was renamed to {to} and has left the task; the target keeps its copy"));
+                    notices
+                        .push(format!("{from} was renamed to {to} and has left the task; the target keeps its copy"));
                     catalogue.forget_table(&from);
                     structures.push(StructureChange { name: from, structure: None });
                     continue;

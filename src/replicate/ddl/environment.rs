@@ -39,8 +39,7 @@ const MODES: [(u32, &str); 16] = [
     (30, "NO_ENGINE_SUBSTITUTION"),
 ];
 /// MariaDB's alone; MySQL gives these bits other meanings or none.
-const MARIADB_MODES: [(u32, &str); 3] =
-    [(9, "ORACLE"), (32, "EMPTY_STRING_IS_NULL"), (34, "TIME_ROUND_FRACTIONAL")];
+const MARIADB_MODES: [(u32, &str); 3] = [(9, "ORACLE"), (32, "EMPTY_STRING_IS_NULL"), (34, "TIME_ROUND_FRACTIONAL")];
 
 fn mode_names(bits: u64, source: Flavor, target: Flavor) -> String {
     let both_mariadb = source == Flavor::MariaDb && target == Flavor::MariaDb;
@@ -94,11 +93,7 @@ impl SourceFacts {
     pub fn environment(&self, query: &QueryEvent, timestamp_s: u32, target: Flavor) -> String {
         let mut set = format!(
             "SET NAMES utf8mb4; SET SESSION sql_mode={}, foreign_key_checks=0, timestamp={timestamp_s}.{:06}",
-            string_literal(&mode_names(
-                query.status.sql_mode.unwrap_or_default(),
-                self.settings.flavor,
-                target
-            )),
+            string_literal(&mode_names(query.status.sql_mode.unwrap_or_default(), self.settings.flavor, target)),
             query.status.microseconds.unwrap_or_default(),
         );
         if let Some(zone) = &query.status.time_zone {

@@ -60,9 +60,8 @@ async fn engine_ids(
         Flavor::MySql => "information_schema.innodb_tables",
     };
     // Both keep names in the form of file names.
-    let encoded = |name: &str| {
-        format!("CONVERT(CAST(CONVERT({} USING filename) AS BINARY) USING utf8mb4)", string_literal(name))
-    };
+    let encoded =
+        |name: &str| format!("CONVERT(CAST(CONVERT({} USING filename) AS BINARY) USING utf8mb4)", string_literal(name));
     let whole = format!("CONCAT({}, '/', {})", encoded(&table.schema), encoded(&table.table));
     let sql = format!(
         "SELECT table_id AS id FROM {view} WHERE CONVERT(name USING utf8mb4) = {whole} \
