@@ -10,15 +10,14 @@
 //! - which tables, under which name: [`filter`], [`route`]
 //! - the driver of the databases, and nothing else: [`mysql`]
 
+pub mod binlog;
 pub mod catalogue;
 pub mod ddl;
-pub mod binlog;
 pub mod error;
+pub mod filter;
 pub mod ledger;
 pub mod load;
 pub mod model;
 pub mod mysql;
-pub mod snapshot;
-pub mod filter;
-pub mod model;
 pub mod route;
+pub mod snapshot;

@@ -22,7 +22,8 @@ use super::query::QueryEvent;
 use super::rows::RowsEvent;
 use super::table_map::TableCache;
 use super::{BinlogError, EventType};
-use crate::model::gtid::{Flavor, MysqlGtidSet};
+use crate::model::Flavor;
+use crate::model::gtid::MysqlGtidSet;
 
 #[derive(Debug, Clone, Copy)]
 pub struct DecoderOptions {
@@ -125,7 +126,7 @@ impl Decoder {
                 return Ok(EventBody::FormatDescription(format));
             }
             (Some(format), _) => format.flavor,
-            (None, EventType::ROTATE | EventType::HEARTBEAT | EventType::HEARTBEAT_V2) => Flavor::Mysql,
+            (None, EventType::ROTATE | EventType::HEARTBEAT | EventType::HEARTBEAT_V2) => Flavor::MySql,
             (None, _) => return Err(BinlogError::FormatMissing { event }),
         };
         Ok(match event {
