@@ -23,3 +23,5 @@ pub mod replicate;
 pub mod route;
 pub mod snapshot;
 pub mod worker;
+pub mod route;
+pub mod snapshot;

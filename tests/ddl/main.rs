@@ -9,6 +9,7 @@
 
 mod corpus;
 mod grammar;
+mod logged;
 mod server;
 mod shown;
 mod stories;

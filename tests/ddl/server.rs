@@ -20,7 +20,7 @@ pub struct Session {
 
 impl Server {
     /// `host:port` of a server where root has no password. `None`: not given, and this is not CI.
-    fn address(self) -> Option<String> {
+    pub fn address(self) -> Option<String> {
         let variable = match self {
             Self::MariaDb => "FERRYMASTER_TEST_MARIADB",
             Self::MySql => "FERRYMASTER_TEST_MYSQL",

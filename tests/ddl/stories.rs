@@ -74,9 +74,10 @@ async fn tell(server: Server, story: &[String], number: usize, file: &str) -> Re
             return Err(format!("{told}{found}"));
         }
     }
+    let logged = crate::logged::mismatches(&mut checker, &catalogue, &[&a, &b]).await;
     session.close().await;
     checker.close().await;
-    Ok(())
+    if logged.is_empty() { Ok(()) } else { Err(format!("{told}{logged}")) }
 }
 
 async fn tell_all(server: Server, files: &[&str], prefix: &str) {
