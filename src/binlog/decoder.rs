@@ -150,7 +150,7 @@ impl Decoder {
             }
             EventType::XID => EventBody::Xid(cursor.u64("the transaction's number")?),
             EventType::XA_PREPARE => EventBody::XaPrepare(XaPrepare::parse(cursor, body)?),
-            EventType::TABLE_MAP => EventBody::TableMap(self.tables.read(cursor)?),
+            EventType::TABLE_MAP => EventBody::TableMap(self.tables.read(flavor, cursor)?),
             EventType::WRITE_ROWS_V1
             | EventType::UPDATE_ROWS_V1
             | EventType::DELETE_ROWS_V1
