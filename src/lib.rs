@@ -23,5 +23,3 @@ pub mod replicate;
 pub mod route;
 pub mod snapshot;
 pub mod worker;
-pub mod route;
-pub mod snapshot;

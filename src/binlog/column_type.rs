@@ -2,7 +2,7 @@
 
 use super::BinlogError;
 use super::cursor::Cursor;
-use crate::model::gtid::Flavor;
+use crate::model::Flavor;
 
 /// The number of a column's type in a table map.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -78,7 +78,7 @@ impl ColumnType {
             | Self::BLOB
             | Self::BLOB_COMPRESSED
             | Self::VECTOR => true,
-            Self::GEOMETRY => flavor == Flavor::Mariadb,
+            Self::GEOMETRY => flavor == Flavor::MariaDb,
             _ => false,
         }
     }

@@ -8,7 +8,7 @@ use super::BinlogError;
 use super::column_type::ColumnType;
 use super::cursor::Cursor;
 use super::table_map::WireColumn;
-use crate::model::gtid::Flavor;
+use crate::model::Flavor;
 
 /// What a table map says beyond the layout of rows.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -14,7 +14,7 @@ use super::column_type::{ColumnType, read_description};
 use super::cursor::Cursor;
 use super::optional_metadata::OptionalMetadata;
 use crate::model::TableName;
-use crate::model::gtid::Flavor;
+use crate::model::Flavor;
 
 /// Which number stands for which table from here on.
 #[derive(Debug, Clone)]
@@ -127,7 +127,7 @@ pub(super) mod tests {
         bytes.extend(vec![0xff; types.len().div_ceil(8)]);
         bytes.extend(optional);
         let mut cursor = Cursor::new(EventType::TABLE_MAP, &bytes, 19);
-        TableCache::default().read(Flavor::Mysql, &mut cursor).map(|event| event.table)
+        TableCache::default().read(Flavor::MySql, &mut cursor).map(|event| event.table)
     }
 
     #[test]
@@ -144,7 +144,7 @@ pub(super) mod tests {
         let mut cache = TableCache::default();
         let mut read = |id: u8, table: u8| {
             let bytes = [id, 0, 0, 0, 0, 0, 1, 0, 1, b's', 0, 1, table, 0, 1, 3, 0, 0];
-            cache.read(Flavor::Mysql, &mut Cursor::new(EventType::TABLE_MAP, &bytes, 19)).unwrap()
+            cache.read(Flavor::MySql, &mut Cursor::new(EventType::TABLE_MAP, &bytes, 19)).unwrap()
         };
         let (first, again, other) = (read(7, b't'), read(8, b't'), read(8, b'u'));
         assert!(Arc::ptr_eq(&first.table, &again.table) && !Arc::ptr_eq(&first.table, &other.table));

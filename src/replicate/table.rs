@@ -59,7 +59,7 @@ pub async fn make_flow(
 ) -> Result<TableFlow, Error> {
     let structure =
         |why: String| Error::Structure { table: parts.source.clone(), position: parts.position.to_owned(), why };
-    // crate::catalogue::check(parts.shape, parts.table_map).map_err(|mismatch| structure(mismatch.to_string()))?;
+    crate::catalogue::check(parts.shape, parts.table_map).map_err(|mismatch| structure(mismatch.to_string()))?;
     let table = targets.table(connection, parts.target, deadline).await?;
     let written = written_columns(parts, &table)?;
     let plan = TablePlan::new(Arc::clone(parts.table_map), &decodings(parts.shape))
