@@ -8,7 +8,7 @@
 use super::ValueError;
 use super::cursor::le_uint;
 use super::value::temporal::{DateTime, Time};
-use super::value::{decimal::Decimal, float, write_int, write_uint};
+use super::value::{Decimal, decimal, float, write_int, write_uint};
 
 /// A JSON document in MySQL's binary form, not checked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -229,9 +229,10 @@ impl<'d> Writer<'d, '_> {
         let (length, rest) = self.read_length(rest)?;
         let bytes = self.take(rest, length, "an opaque value")?;
         if *sql_type == NEWDECIMAL {
-            let decimal = bytes
-                .split_first_chunk::<2>()
-                .and_then(|([precision, scale], mut digits)| Decimal::take(*precision, *scale, &mut digits));
+            let decimal = bytes.split_first_chunk::<2>().and_then(|([precision, scale], digits)| {
+                let digits = digits.get(..usize::from(decimal::binary_size(*precision, *scale)?))?;
+                Some(Decimal::new(*precision, *scale, digits))
+            });
             let decimal = decimal.ok_or_else(|| self.malformed(rest, "a decimal"))?;
             return decimal.write_text(self.out).map_err(|_| self.malformed(rest, "a decimal"));
         }
