@@ -6,6 +6,7 @@ use super::column_type::ColumnType;
 use super::compression::unpack_column;
 use super::cursor::{be_uint, le_uint};
 use super::json::JsonBinary;
+use super::plan::ColumnDecoding;
 use super::table_map::WireColumn;
 use super::value::{Date, DateTime, Decimal, Time, Timestamp, Value, decimal, temporal};
 
@@ -48,6 +49,15 @@ pub(super) enum Step {
     OldTime,
     OldDateTime,
     OldTimestamp,
+    MiddleTime {
+        digits: u8,
+    },
+    MiddleDateTime {
+        digits: u8,
+    },
+    MiddleTimestamp {
+        digits: u8,
+    },
     Time {
         digits: u8,
     },
@@ -67,7 +77,8 @@ pub(super) enum NoStep {
 }
 
 impl Step {
-    pub fn of(column: &WireColumn, unsigned: bool) -> Result<Self, NoStep> {
+    pub fn of(column: &WireColumn, decoding: ColumnDecoding) -> Result<Self, NoStep> {
+        let ColumnDecoding { unsigned, fraction_digits: digits, .. } = decoding;
         let metadata = column.metadata;
         let [low, high] = metadata.to_le_bytes();
         let within = |fits: bool, step: Self| if fits { Ok(step) } else { Err(NoStep::ImpossibleMetadata) };
@@ -105,6 +116,9 @@ impl Step {
             ColumnType::SET => within((1..=8).contains(&metadata), Self::Set { width: low }),
             ColumnType::YEAR => Ok(Self::Year),
             ColumnType::DATE | ColumnType::NEWDATE => Ok(Self::Date),
+            ColumnType::TIME if digits > 0 => within(digits <= 6, Self::MiddleTime { digits }),
+            ColumnType::DATETIME if digits > 0 => within(digits <= 6, Self::MiddleDateTime { digits }),
+            ColumnType::TIMESTAMP if digits > 0 => within(digits <= 6, Self::MiddleTimestamp { digits }),
             ColumnType::TIME => Ok(Self::OldTime),
             ColumnType::DATETIME => Ok(Self::OldDateTime),
             ColumnType::TIMESTAMP => Ok(Self::OldTimestamp),
@@ -151,6 +165,18 @@ impl Step {
             Self::OldDateTime => *slot = Value::DateTime(DateTime::from_decimal(take_array(input, "a DATETIME")?)),
             Self::OldTimestamp => {
                 *slot = Value::Timestamp(Timestamp::from_seconds(take_array(input, "a TIMESTAMP")?));
+            }
+            Self::MiddleTime { digits } => {
+                let bytes = take(input, Time::middle_size(digits), "a TIME of MariaDB 5.3")?;
+                *slot = Value::Time(Time::from_middle(bytes, digits));
+            }
+            Self::MiddleDateTime { digits } => {
+                let bytes = take(input, DateTime::middle_size(digits), "a DATETIME of MariaDB 5.3")?;
+                *slot = Value::DateTime(DateTime::from_middle(bytes, digits));
+            }
+            Self::MiddleTimestamp { digits } => {
+                let bytes = take(input, Timestamp::middle_size(digits), "a TIMESTAMP of MariaDB 5.3")?;
+                *slot = Value::Timestamp(Timestamp::from_middle(bytes, digits));
             }
             Self::Time { digits } => {
                 let whole = take_array(input, "a TIME")?;
@@ -238,7 +264,8 @@ mod tests {
     use super::*;
 
     fn read(column_type: ColumnType, metadata: u16, unsigned: bool, bytes: &[u8]) -> String {
-        let step = Step::of(&WireColumn { column_type, metadata, nullable: true }, unsigned).unwrap();
+        let decoding = ColumnDecoding { unsigned, ..ColumnDecoding::default() };
+        let step = Step::of(&WireColumn { column_type, metadata, nullable: true }, decoding).unwrap();
         let mut input = bytes;
         let mut value = Value::Null;
         step.read(&mut input, &mut value).unwrap();
@@ -281,7 +308,9 @@ mod tests {
 
     #[test]
     fn impossible_descriptions_have_no_step() {
-        let step = |column_type, metadata| Step::of(&WireColumn { column_type, metadata, nullable: true }, false);
+        let step = |column_type, metadata| {
+            Step::of(&WireColumn { column_type, metadata, nullable: true }, ColumnDecoding::default())
+        };
         for (column_type, metadata) in [
             (ColumnType::FLOAT, 8),
             (ColumnType::BLOB, 5),

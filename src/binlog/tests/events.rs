@@ -203,3 +203,31 @@ fn a_set_with_tags_is_written_as_the_server_writes_it() {
     }
     assert!(tagged > 0);
 }
+
+#[test]
+fn a_transaction_has_the_length_that_its_beginning_says() {
+    for name in ["types", "events", "packed", "anonymous"] {
+        let name = format!("mysql-9.7-{name}");
+        let mut decoder = Decoder::new(DecoderOptions::default());
+        let mut transactions: Vec<(u64, u64)> = Vec::new();
+        for (_, raw) in raw_file(&name) {
+            let size = raw.len() as u64;
+            let events = decode_one(&mut decoder, raw).unwrap();
+            match events.first().map(|event| &event.body) {
+                Some(EventBody::MysqlGtid(gtid)) => {
+                    transactions.push((gtid.transaction_length.unwrap(), size));
+                    assert_eq!(gtid.immediate_server_version, Some(90_704), "{name}");
+                    assert_eq!(gtid.original_server_version, Some(90_704), "{name}");
+                    assert_eq!(gtid.sequence_number, transactions.len() as i64, "{name}");
+                    assert!(gtid.last_committed < gtid.sequence_number, "{name}");
+                    assert!(gtid.immediate_commit_us > Some(1_700_000_000_000_000), "{name}");
+                    assert_eq!(gtid.immediate_commit_us, gtid.original_commit_us, "{name}");
+                }
+                Some(EventBody::Rotate(_)) | None => {}
+                Some(_) => transactions.iter_mut().last().into_iter().for_each(|(_, found)| *found += size),
+            }
+        }
+        assert!(!transactions.is_empty());
+        assert!(transactions.iter().all(|(told, found)| told == found), "{name}: {transactions:?}");
+    }
+}
