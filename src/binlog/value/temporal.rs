@@ -53,6 +53,11 @@ pub(in crate::binlog) const fn fraction_size(digits: u8) -> usize {
     digits.div_ceil(2) as usize
 }
 
+/// Bytes that a fraction adds to a number which counts in its unit: five digits fit where four do.
+const fn joined_fraction_size(digits: u8) -> usize {
+    if digits == 5 { fraction_size(4) } else { fraction_size(digits) }
+}
+
 /// Microseconds in the last of so many digits.
 fn unit_of(digits: u8) -> u32 {
     10u32.pow(6u32.saturating_sub(u32::from(digits)))
@@ -123,7 +128,7 @@ impl Time {
 
     /// Bytes of MariaDB 5.3's form.
     pub(in crate::binlog) const fn middle_size(digits: u8) -> usize {
-        3 + fraction_size(digits)
+        3 + joined_fraction_size(digits)
     }
 
     /// From MariaDB 5.3's form: the time in units of its last digit, above the least time there is.
@@ -194,7 +199,7 @@ impl DateTime {
 
     /// Bytes of MariaDB 5.3's form.
     pub(in crate::binlog) const fn middle_size(digits: u8) -> usize {
-        5 + fraction_size(digits)
+        5 + joined_fraction_size(digits)
     }
 
     /// From MariaDB 5.3's form: months of 32 days in years of 13 months, in units of the last digit.
