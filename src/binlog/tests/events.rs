@@ -131,6 +131,7 @@ fn check_info(event: &Event, info: &str) {
 fn mariadb_events_are_where_the_server_says() {
     for name in ["types", "events", "metadata", "packed", "unchecked"] {
         check_against_list(&format!("mariadb-10.11-{name}"));
+        check_against_list(&format!("mariadb-11.8-{name}"));
     }
 }
 
@@ -143,12 +144,13 @@ fn mysql_events_are_where_the_server_says() {
 
 #[test]
 fn mariadb_events_say_what_happened() {
-    insta::assert_snapshot!(describe_all(&decode_file("mariadb-10.11-events")));
+    insta::assert_snapshot!("mariadb-10.11", describe_all(&decode_file("mariadb-10.11-events")));
+    insta::assert_snapshot!("mariadb-11.8", describe_all(&decode_file("mariadb-11.8-events")));
 }
 
 #[test]
 fn mysql_events_say_what_happened() {
-    insta::assert_snapshot!(describe_all(&decode_file("mysql-9.7-events")));
+    insta::assert_snapshot!("mysql-9.7", describe_all(&decode_file("mysql-9.7-events")));
 }
 
 #[test]
@@ -175,7 +177,7 @@ fn anonymous_transactions_have_no_gtid() {
 
 #[test]
 fn full_metadata_describes_columns() {
-    for name in ["mariadb-10.11", "mysql-9.7"] {
+    for name in ["mariadb-10.11", "mariadb-11.8", "mysql-9.7"] {
         let events = decode_file(&format!("{name}-metadata"));
         let described: Vec<_> = events
             .iter()

@@ -5,11 +5,12 @@ use proptest::sample::Index;
 
 use super::*;
 
-const FILES: [&str; 8] = [
+const FILES: [&str; 9] = [
     "mariadb-10.11-types",
     "mariadb-10.11-events",
     "mariadb-10.11-metadata",
     "mariadb-10.11-packed",
+    "mariadb-11.8-events",
     "mysql-9.7-types",
     "mysql-9.7-events",
     "mysql-9.7-metadata",

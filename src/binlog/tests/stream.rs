@@ -38,7 +38,7 @@ fn shown(events: &[Event]) -> String {
 
 #[test]
 fn the_first_made_up_rotate_has_a_checksum_when_asked_for() {
-    for name in ["mariadb-10.11-position", "mysql-9.7-position"] {
+    for name in ["mariadb-10.11-position", "mariadb-11.8-position", "mysql-9.7-position"] {
         let events = decode_stream(name, ChecksumAlgorithm::Crc32);
         let EventBody::Rotate(rotate) = &events[0].body else { panic!("{:?}", events[0]) };
         assert!(rotate.artificial && rotate.file.starts_with("binlog.0"), "{rotate:?}");
@@ -57,7 +57,7 @@ fn a_reader_that_asks_for_no_checksums_may_get_them_after_the_format() {
 
 #[test]
 fn a_start_by_gtid_is_answered_with_a_list() {
-    for name in ["mariadb-10.11-gtid", "mysql-9.7-gtid"] {
+    for name in ["mariadb-10.11-gtid", "mariadb-11.8-gtid", "mysql-9.7-gtid"] {
         insta::assert_snapshot!(name, shown(&decode_stream(name, ChecksumAlgorithm::Crc32)));
     }
 }

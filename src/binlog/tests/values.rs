@@ -99,6 +99,7 @@ fn check(name: &str) {
 #[test]
 fn mariadb_values_are_what_the_server_prints() {
     check("mariadb-10.11-types");
+    check("mariadb-11.8-types");
 }
 
 #[test]
