@@ -50,7 +50,9 @@ impl RowsFlags {
         self.0 & Self::COMPLETE_ROWS != 0
     }
 
-    /// MySQL 9: cascades are row events of their own, so the reader must not cascade again.
+    /// MySQL 9 with `innodb_native_foreign_keys` off, which is the default: cascades are row events of their own, so
+    /// the reader must not cascade again. All row events of such a server have it; those of children come first and
+    /// also say [`Self::no_foreign_key_checks`].
     pub fn uses_sql_foreign_keys(self) -> bool {
         self.0 & Self::USE_SQL_FOREIGN_KEY != 0
     }

@@ -93,7 +93,7 @@ fn damaged(raw: &Bytes, damages: &[Damage]) -> Bytes {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 1500, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 500, ..ProptestConfig::default() })]
 
     #[test]
     fn damaged_events_give_an_event_or_an_error(
