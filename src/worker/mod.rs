@@ -12,6 +12,7 @@ pub mod progress;
 pub mod replication;
 pub mod run;
 mod start;
+mod start_time;
 pub mod subtask;
 pub mod verdict;
 

@@ -230,7 +230,7 @@ fn start_of(resume: &Resume, by_gtid: bool, flavor: Flavor) -> BinlogStart {
 
 /// An id as a replica: the same for every run of a subtask, so that the source drops the dump thread of an older run,
 /// and different from other tasks' and from the source's own.
-fn server_id(opened: &Opened) -> u32 {
+pub fn server_id(opened: &Opened) -> u32 {
     let hash = xxhash_rust::xxh3::xxh3_64(opened.ledger.id().0.as_bytes());
     let id = (hash as u32) | 1 << 31;
     if id == opened.source.server_id || id == u32::MAX { id ^ 1 } else { id }

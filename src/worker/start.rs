@@ -1,26 +1,36 @@
-//! Where replication begins when there was no full copy (mode `incremental`).
+//! Where replication begins when there was no full copy (mode `incremental`), or when a user gave another place with
+//! the call that starts a task.
 
 use std::time::Duration;
 
 use super::copy::structures;
 use super::error::Error;
 use super::opening::Opened;
+use super::start_time;
 use crate::catalogue::{Collation, StoredDatabase, StoredShape};
 use crate::ledger::{AppliedSet, LowWater, Phase, SavedStructure};
 use crate::model::subtask::{StartAt, SubtaskConfig};
-use crate::model::{BinlogPosition, Flavor, SourcePosition, TableName};
+use crate::model::{BinlogPosition, Flavor, Generation, SourcePosition, TableName};
 use crate::mysql::{Connection, Deadline, Purpose, string_literal};
 
 const PATIENCE: Duration = Duration::from_secs(60);
+/// Statements sent to the ledger in one transaction.
+const LEDGER_STATEMENTS: usize = 100;
 
 /// Puts the start into the ledger, with the source's structures as they are now. Where a DDL has changed them since
-/// the start, the check against the binlog's descriptions will say so.
-pub async fn begin(opened: &mut Opened, config: &SubtaskConfig) -> Result<(), Error> {
+/// the start, the check against the binlog's descriptions will say so. `restart`: forget what the ledger knew before,
+/// and note that this start, asked for under this generation, was taken.
+pub async fn begin(
+    opened: &mut Opened,
+    config: &SubtaskConfig,
+    at: &StartAt,
+    restart: Option<Generation>,
+) -> Result<(), Error> {
     let deadline = Deadline::after(PATIENCE);
     let failed = |doing| move |cause| Error::Source { doing, cause };
     let mut connection =
         Connection::open(&config.source, Purpose::Asking, deadline).await.map_err(failed("open a session"))?;
-    let position = position(&mut connection, opened, config, deadline).await?;
+    let position = position(&mut connection, opened, config, at).await?;
     let structures = structures::read(&mut connection, &opened.filter, &opened.facts.settings, deadline).await?;
     let ledger = opened.ledger.clone();
     let wrong = |error: crate::catalogue::CatalogueError| Error::Internal(error.to_string());
@@ -33,10 +43,16 @@ pub async fn begin(opened: &mut Opened, config: &SubtaskConfig) -> Result<(), Er
         let structure = StoredShape::to_json(&table.shape).map_err(wrong)?;
         lines.push(ledger.structure_statement(&SavedStructure { name: table.name.clone(), structure }));
     }
-    let low_water = LowWater { number: 0, position, parts: 0 };
-    for some in lines.chunks(100) {
+    // Until the phase is set, a run that ends begins here again: so what is forgotten goes first.
+    if let Some(generation) = restart {
+        let mut forget = vec![ledger.phase_statement(Phase::New)];
+        forget.extend(ledger.restart_statements(generation));
+        opened.control.transact(&forget, None, "begin anew in", Deadline::after(PATIENCE)).await?;
+    }
+    for some in lines.chunks(LEDGER_STATEMENTS) {
         opened.control.transact(some, None, "record structures in", Deadline::after(PATIENCE)).await?;
     }
+    let low_water = LowWater { number: 0, position, parts: 0 };
     let phase = [ledger.phase_statement(Phase::Replicating)];
     let none = AppliedSet::default();
     let deadline = Deadline::after(PATIENCE);
@@ -49,10 +65,10 @@ async fn position(
     connection: &mut Connection,
     opened: &Opened,
     config: &SubtaskConfig,
-    deadline: Deadline,
+    at: &StartAt,
 ) -> Result<SourcePosition, Error> {
-    match &config.start {
-        Some(StartAt::Position { file, offset, gtid }) => {
+    match at {
+        StartAt::Position { file, offset, gtid } => {
             let binlog = BinlogPosition::new(file.clone().unwrap_or_default(), offset.unwrap_or(4).max(4));
             match gtid.as_ref().filter(|gtid| !gtid.is_empty()) {
                 Some(gtid) => Ok(SourcePosition { binlog, gtid: Some(gtid.replace(['\n', ' '], "")) }),
@@ -60,13 +76,19 @@ async fn position(
                     Err(Error::Rules { why: "the start names neither a binlog file nor a GTID set".to_owned() })
                 }
                 None => {
-                    let gtid = gtid_of_position(connection, opened, &binlog, deadline).await?;
+                    let gtid = gtid_of_position(connection, opened, &binlog, Deadline::after(PATIENCE)).await?;
                     Ok(SourcePosition { binlog, gtid })
                 }
             }
         }
-        Some(StartAt::Time { .. }) => Err(Error::Rules { why: "a start by time is not built yet".to_owned() }),
-        None => Err(Error::Rules { why: "mode incremental needs a start position".to_owned() }),
+        StartAt::Time { at_us } => {
+            let found = start_time::find(connection, opened, config, *at_us).await?;
+            let gtid = match found.gtid {
+                Some(gtid) => Some(gtid),
+                None => gtid_of_position(connection, opened, &found.binlog, Deadline::after(PATIENCE)).await?,
+            };
+            Ok(SourcePosition { gtid, ..found })
+        }
     }
 }
 

@@ -72,12 +72,19 @@ async fn work(
     progress: &Arc<Progress>,
     stop: &CancellationToken,
 ) -> Result<(), Error> {
-    if matches!(opened.found.phase, Phase::New | Phase::Copying) {
+    let restart = config.restart.as_ref().filter(|restart| restart.generation > opened.found.restarted_under);
+    if let (Some(restart), true) = (restart, config.mode.replicates()) {
+        start::begin(&mut opened, config, &restart.at, Some(restart.generation)).await?;
+    } else if matches!(opened.found.phase, Phase::New | Phase::Copying) {
         if config.mode.copies() {
             progress.set_unit(Unit::Load);
             copy::run::copy(&mut opened, config, progress, stop).await?;
         } else {
-            start::begin(&mut opened, config).await?;
+            let at = config
+                .start
+                .clone()
+                .ok_or_else(|| Error::Rules { why: "mode incremental needs a start position".to_owned() })?;
+            start::begin(&mut opened, config, &at, None).await?;
         }
     }
     match opened.found.phase {

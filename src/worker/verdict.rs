@@ -102,6 +102,10 @@ fn judge(error: &Error) -> (Fault, Verdict) {
             code::TARGET_NOT_EMPTY.fault("").on_target(),
             pause("empty or drop the table at the target, or route the source's table elsewhere, then start again"),
         ),
+        Error::TargetHalfCopied { .. } => (
+            code::TARGET_NOT_EMPTY.fault("").on_target(),
+            pause("bring the table back to what it was (or empty it), then start the task with remove_meta"),
+        ),
         Error::TargetMisfit { .. } => (
             code::TARGET_MISFIT.fault("").on_target(),
             pause("change the target's table so that it has the source's columns, or drop it, then start again"),
@@ -297,6 +301,7 @@ fn table_of(error: &Error) -> Option<TableName> {
         Error::Engine { table, .. }
         | Error::Definition { table, .. }
         | Error::TargetNotEmpty { table }
+        | Error::TargetHalfCopied { table }
         | Error::TargetMisfit { table, .. }
         | Error::TargetTable { table, .. }
         | Error::Snapshot(snapshot::Error::Rows { table, .. } | snapshot::Error::StructureChanged { table })

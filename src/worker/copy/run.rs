@@ -14,9 +14,10 @@ use super::structures::{self, SourceStructures, SourceTable};
 use super::transfer::{Misfit, transfer};
 use super::{keys, structures::DatabaseDefaults};
 use crate::catalogue::{Collation, StoredDatabase, StoredShape};
-use crate::ledger::{CopiedTable, LaneSession, LowWater, Phase, SavedStructure, Snapshot, TableState};
+use crate::ledger::{CopiedTable, LaneSession, LowWater, Origin, Phase, SavedStructure, Snapshot, TableState};
+use crate::load::statement::Duplicates;
 use crate::model::report::LoadProgress;
-use crate::model::subtask::SubtaskConfig;
+use crate::model::subtask::{OnDuplicate, SubtaskConfig};
 use crate::model::{BinlogPosition, SourcePosition, TableName};
 use crate::mysql::{Connection, Deadline};
 use crate::snapshot::consistent;
@@ -151,9 +152,14 @@ impl Pass<'_> {
         }
         // Foreign keys exist only once; those of tables that were there before the task are not ours to add.
         let made: Vec<TableName> =
-            tables.iter().filter(|job| job.line.made_by_us).map(|job| job.line.target.clone()).collect();
-        let earlier =
-            self.opened.found.tables.iter().filter(|table| table.made_by_us).map(|table| table.target.clone());
+            tables.iter().filter(|job| job.line.origin == Origin::Made).map(|job| job.line.target.clone()).collect();
+        let earlier = self
+            .opened
+            .found
+            .tables
+            .iter()
+            .filter(|table| table.origin == Origin::Made)
+            .map(|table| table.target.clone());
         let ours: Vec<String> = made.into_iter().chain(earlier).map(|name| format!("ALTER TABLE {name} ")).collect();
         foreign_keys.retain(|statement| ours.iter().any(|head| statement.starts_with(head.as_str())));
         Ok(Jobs { tables, foreign_keys })
@@ -223,19 +229,27 @@ impl Pass<'_> {
     ) -> Result<Prepared<'t>, Error> {
         let target = self.route(&table.name)?;
         let sides = Arc::clone(&self.opened.sides);
-        let ours_before = known.is_some_and(|line| line.made_by_us);
-        let made_by_us = match standing(self.opened.control.connection(), &sides, &target, deadline).await? {
-            Standing::Absent => true,
-            Standing::Present { empty, .. } if empty && known.is_none() => false,
-            Standing::Present { .. } if known.is_some() => ours_before,
-            Standing::Present { .. } => return Err(Error::TargetNotEmpty { table: target }),
+        let origin = match (standing(self.opened.control.connection(), &sides, &target, deadline).await?, known) {
+            (_, Some(known)) if known.origin == Origin::FoundRows => {
+                return Err(Error::TargetHalfCopied { table: target });
+            }
+            (Standing::Absent, _) => Origin::Made,
+            (Standing::Present { .. }, Some(known)) => known.origin,
+            (Standing::Present { empty: true, .. }, None) => Origin::FoundEmpty,
+            (Standing::Present { shape, .. }, None) => {
+                // Without a key there is nothing to tell a duplicate by.
+                if self.config.on_duplicate == OnDuplicate::Error || shape.unique_keys().next().is_none() {
+                    return Err(Error::TargetNotEmpty { table: target });
+                }
+                Origin::FoundRows
+            }
         };
         let line = CopiedTable {
             number,
             source: table.name.clone(),
             target,
             state: TableState::Announced,
-            made_by_us,
+            origin,
             snapshot: self.snapshot.number,
             later: making.keys.clone(),
         };
@@ -269,7 +283,7 @@ impl Pass<'_> {
         let target = &one.line.target;
         let refused = |cause| Error::TargetTable { table: target.clone(), cause };
         let connection = self.opened.control.connection();
-        if one.line.made_by_us {
+        if one.line.origin == Origin::Made {
             if one.known_before {
                 let drop = format!("DROP TABLE IF EXISTS {target}");
                 connection.run(drop, "dropping an unfinished copy", deadline).await.map_err(refused)?;
@@ -297,9 +311,16 @@ impl Pass<'_> {
         let Standing::Present { shape, .. } = standing else {
             return Err(Error::TargetMisfit { table: target, why: "it vanished after it was made".to_owned() });
         };
-        let transfer = transfer(&one.table.name, &one.table.shape, &target, &shape, sides.target.flavor)
+        let mut transfer = transfer(&one.table.name, &one.table.shape, &target, &shape, sides.target.flavor)
             .map_err(|misfit| Error::TargetMisfit { table: target.clone(), why: describe(&misfit) })?;
-        let keys = if one.line.made_by_us { one.making.keys } else { Vec::new() };
+        if one.line.origin == Origin::FoundRows {
+            transfer.target.duplicates = match self.config.on_duplicate {
+                OnDuplicate::Replace => Duplicates::Replace,
+                OnDuplicate::Ignore => Duplicates::Keep,
+                OnDuplicate::Error => Duplicates::Refuse,
+            };
+        }
+        let keys = if one.line.origin == Origin::Made { one.making.keys } else { Vec::new() };
         let line = CopiedTable { state: TableState::Copying, ..one.line };
         Ok(TableJob::new(transfer, line, one.table.rows, keys))
     }
@@ -307,10 +328,10 @@ impl Pass<'_> {
     /// A table that vanished from the source before its copy was finished.
     async fn abandon(&mut self, table: &CopiedTable, deadline: Deadline) -> Result<(), Error> {
         let refused = |cause| Error::TargetTable { table: table.target.clone(), cause };
-        let statement = if table.made_by_us {
-            format!("DROP TABLE IF EXISTS {}", table.target)
-        } else {
-            format!("TRUNCATE TABLE {}", table.target)
+        let statement = match table.origin {
+            Origin::Made => format!("DROP TABLE IF EXISTS {}", table.target),
+            Origin::FoundEmpty => format!("TRUNCATE TABLE {}", table.target),
+            Origin::FoundRows => return Err(Error::TargetHalfCopied { table: table.target.clone() }),
         };
         let connection = self.opened.control.connection();
         connection.run(statement, "removing an unfinished copy", deadline).await.map_err(refused)?;
