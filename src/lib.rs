@@ -10,7 +10,13 @@
 //! - which tables, under which name: [`filter`], [`route`]
 //! - the driver of the databases, and nothing else: [`mysql`]
 
+pub mod ddl;
 pub mod error;
+pub mod ledger;
+pub mod load;
+pub mod model;
+pub mod mysql;
+pub mod snapshot;
 pub mod filter;
 pub mod model;
 pub mod route;

@@ -3,12 +3,16 @@
 //! Nothing here does I/O, decides, or reads a clock. Times are `i64` microseconds since the Unix epoch (UTC),
 //! as the metastore keeps them; their names end in `_us`.
 
+pub mod cell;
 pub mod endpoint;
+pub mod flavor;
+pub mod gtid;
 pub mod names;
 pub mod position;
 pub mod report;
 pub mod subtask;
 
 pub use endpoint::{Endpoint, Tls};
+pub use flavor::Flavor;
 pub use names::{Epoch, Generation, LedgerId, SourceName, SubtaskId, TableName, TaskName, WorkerName};
 pub use position::{BinlogPosition, SourcePosition};

@@ -1,0 +1,210 @@
+//! What a lane has applied, and where a new run goes on. Pure.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::model::SourcePosition;
+
+/// A source transaction, by an id that is the same when it is read again: its GTID, or its end position where there
+/// are none. `origin` is `uuid[:tag]`, `domain-server`, or `@` and the binlog file; `number` the rest.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct TransactionId {
+    pub origin: std::sync::Arc<str>,
+    pub number: u64,
+}
+
+/// A set of transactions, as text `origin=1-5.7;other=3`.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct AppliedSet {
+    numbers: BTreeMap<std::sync::Arc<str>, BTreeSet<u64>>,
+}
+
+impl AppliedSet {
+    pub fn insert(&mut self, id: TransactionId) {
+        self.numbers.entry(id.origin).or_default().insert(id.number);
+    }
+
+    pub fn contains(&self, id: &TransactionId) -> bool {
+        self.numbers.get(&id.origin).is_some_and(|numbers| numbers.contains(&id.number))
+    }
+
+    /// Removes it; whether it was there.
+    pub fn remove(&mut self, id: &TransactionId) -> bool {
+        let Some(numbers) = self.numbers.get_mut(&id.origin) else { return false };
+        let was_there = numbers.remove(&id.number);
+        if numbers.is_empty() {
+            self.numbers.remove(&id.origin);
+        }
+        was_there
+    }
+
+    pub fn len(&self) -> usize {
+        self.numbers.values().map(BTreeSet::len).sum()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.numbers.is_empty()
+    }
+
+    pub fn union(&mut self, other: Self) {
+        for (origin, numbers) in other.numbers {
+            self.numbers.entry(origin).or_default().extend(numbers);
+        }
+    }
+
+    /// Reads the text form; None when it is not one.
+    pub fn parse(text: &str) -> Option<Self> {
+        let mut set = Self::default();
+        for part in text.split(';').filter(|part| !part.is_empty()) {
+            let (origin, runs) = part.rsplit_once('=')?;
+            let numbers = set.numbers.entry(origin.into()).or_default();
+            for run in runs.split('.') {
+                match run.split_once('-') {
+                    Some((first, last)) => {
+                        let (first, last) = (first.parse::<u64>().ok()?, last.parse::<u64>().ok()?);
+                        // A lane's set is bounded when written; a text that claims more is not ours.
+                        if last < first || last - first > 1_000_000 {
+                            return None;
+                        }
+                        numbers.extend(first..=last);
+                    }
+                    None => {
+                        numbers.insert(run.parse().ok()?);
+                    }
+                }
+            }
+        }
+        Some(set)
+    }
+}
+
+impl fmt::Display for AppliedSet {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, (origin, numbers)) in self.numbers.iter().enumerate() {
+            if index > 0 {
+                f.write_str(";")?;
+            }
+            write!(f, "{origin}=")?;
+            let mut runs = runs(numbers).peekable();
+            while let Some((first, last)) = runs.next() {
+                if first == last {
+                    write!(f, "{first}")?;
+                } else {
+                    write!(f, "{first}-{last}")?;
+                }
+                if runs.peek().is_some() {
+                    f.write_str(".")?;
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Neighbouring numbers, gathered into (first, last).
+fn runs(numbers: &BTreeSet<u64>) -> impl Iterator<Item = (u64, u64)> {
+    let mut rest = numbers.iter().copied().peekable();
+    std::iter::from_fn(move || {
+        let first = rest.next()?;
+        let mut last = first;
+        while rest.next_if(|&next| last.checked_add(1) == Some(next)).is_some() {
+            last += 1;
+        }
+        Some((first, last))
+    })
+}
+
+/// Everything before `position` is in the target; of the transaction that begins there, the first `parts` parts too
+/// (a CREATE … SELECT is a DDL and rows in one transaction, and each is applied on its own).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LowWater {
+    /// How many source transactions this ledger has passed; grows with the position and is compared instead of it.
+    pub number: u64,
+    pub position: SourcePosition,
+    #[serde(default)]
+    pub parts: u32,
+}
+
+/// One lane's line.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LaneLine {
+    pub lane: String,
+    pub low_water: Option<LowWater>,
+    /// What this lane has applied above its low-water.
+    pub applied: AppliedSet,
+}
+
+/// Where to read on, and what to pass over because it is in the target already.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Resume {
+    pub low_water: LowWater,
+    pub applied: AppliedSet,
+}
+
+/// The highest low-water of all lines, less the union of their sets. None: no lane has written yet.
+///
+/// A set may name transactions below the highest low-water: its lane did not commit again after they were passed.
+/// They are never read again, so they do no harm.
+pub fn resume(lines: &[LaneLine]) -> Option<Resume> {
+    let low_water = lines
+        .iter()
+        .filter_map(|line| line.low_water.as_ref())
+        .max_by_key(|low_water| (low_water.number, low_water.parts))?
+        .clone();
+    let mut applied = AppliedSet::default();
+    for line in lines {
+        applied.union(line.applied.clone());
+    }
+    Some(Resume { low_water, applied })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::BinlogPosition;
+
+    fn id(origin: &str, number: u64) -> TransactionId {
+        TransactionId { origin: origin.into(), number }
+    }
+
+    fn low(number: u64) -> LowWater {
+        let position = SourcePosition { binlog: BinlogPosition::new("b.000001", number * 100), gtid: None };
+        LowWater { number, position, parts: 0 }
+    }
+
+    #[test]
+    fn sets_read_back_what_they_write() {
+        let mut set = AppliedSet::default();
+        for number in [5, 1, 2, 3, 9] {
+            set.insert(id("0-1", number));
+        }
+        set.insert(id("3e11fa47-71ca-11e1-9e33-c80aa9429562:tag", 7));
+        set.insert(id("@bin=x.000001", 4_294_967_400));
+        let text = set.to_string();
+        assert_eq!(text, "0-1=1-3.5.9;3e11fa47-71ca-11e1-9e33-c80aa9429562:tag=7;@bin=x.000001=4294967400");
+        assert_eq!(AppliedSet::parse(&text), Some(set));
+        assert_eq!(AppliedSet::parse(""), Some(AppliedSet::default()));
+        for wrong in ["x", "a=", "a=1-", "a=3-1", "a=1-99999999", "a=1;;b=x"] {
+            assert_eq!(AppliedSet::parse(wrong), None, "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_resume_takes_the_highest_low_water_and_every_lane_s_set() {
+        let mut ahead = AppliedSet::default();
+        ahead.insert(id("0-1", 12));
+        let mut behind = AppliedSet::default();
+        behind.insert(id("0-1", 8));
+        let lines = [
+            LaneLine { lane: "r0".into(), low_water: Some(low(10)), applied: ahead },
+            LaneLine { lane: "r1".into(), low_water: Some(low(5)), applied: behind },
+            LaneLine { lane: "r2".into(), low_water: None, applied: AppliedSet::default() },
+        ];
+        let found = resume(&lines).expect("two lanes have written");
+        assert_eq!(found.low_water, low(10));
+        assert!(found.applied.contains(&id("0-1", 12)) && found.applied.contains(&id("0-1", 8)));
+        assert_eq!(resume(&lines[2..]), None);
+    }
+}

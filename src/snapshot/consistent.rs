@@ -1,0 +1,116 @@
+//! Opens sessions that all see the same moment of the source.
+
+use std::time::Duration;
+
+use super::error::Error;
+use super::{mariadb, mysql_family};
+use crate::model::{Endpoint, SourcePosition};
+use crate::mysql::{Connection, Deadline, Flavor, Purpose};
+
+/// Sessions inside a consistent snapshot, and what was read of structures at the same moment.
+pub struct Consistent<S> {
+    pub sessions: Vec<Connection>,
+    /// None: the source has no binlog.
+    pub position: Option<SourcePosition>,
+    pub structures: S,
+}
+
+/// How long prepared XA transactions may take to end before it is an error.
+const XA_PATIENCE: Duration = Duration::from_secs(10);
+
+/// Opens `count` sessions at one moment. `read_structures` runs on a session of its own while DDL is locked out, and
+/// before the moment itself, so the lock on commits is held for less than a millisecond.
+pub async fn open<S>(
+    endpoint: &Endpoint,
+    count: usize,
+    deadline: Deadline,
+    read_structures: impl AsyncFnOnce(&mut Connection) -> Result<S, Error>,
+) -> Result<Consistent<S>, Error> {
+    let failed = |doing| move |cause| Error::Source { doing, cause };
+    let mut sessions = Vec::with_capacity(count);
+    for _ in 0..count {
+        let session = Connection::open(endpoint, Purpose::ReadingRows, deadline)
+            .await
+            .map_err(failed("open the reading sessions"))?;
+        sessions.push(session);
+    }
+    let mut asking =
+        Connection::open(endpoint, Purpose::Asking, deadline).await.map_err(failed("open the asking session"))?;
+    let mut locking =
+        Connection::open(endpoint, Purpose::Asking, deadline).await.map_err(failed("open the locking session"))?;
+    let has_binlog = asking
+        .first_row("SELECT @@log_bin AS on_or_off", "asking for the binlog", deadline)
+        .await
+        .and_then(|row| row.number::<u8>("on_or_off"))
+        .map_err(failed("read the settings"))?
+        != 0;
+    wait_for_no_prepared_xa(&mut asking, deadline).await?;
+    let opened = match asking.server().flavor {
+        Flavor::MariaDb => {
+            mariadb::open(&mut sessions, &mut locking, &mut asking, has_binlog, deadline, read_structures).await?
+        }
+        Flavor::MySql => {
+            mysql_family::open(
+                endpoint,
+                &mut sessions,
+                &mut locking,
+                &mut asking,
+                has_binlog,
+                deadline,
+                read_structures,
+            )
+            .await?
+        }
+    };
+    // One that was prepared meanwhile and is still there would be lost; committed ones are in the log or the view.
+    wait_for_no_prepared_xa(&mut asking, deadline).await?;
+    let (position, structures) = opened;
+    Ok(Consistent { sessions, position, structures })
+}
+
+async fn wait_for_no_prepared_xa(asking: &mut Connection, deadline: Deadline) -> Result<(), Error> {
+    let patience = deadline.at_most(XA_PATIENCE);
+    loop {
+        let prepared = match asking.rows("XA RECOVER", "listing prepared XA transactions", deadline).await {
+            Ok(rows) => rows.len(),
+            // MySQL asks for XA_RECOVER_ADMIN; an account without it cannot see, and must not be stopped by that.
+            Err(error) if matches!(error.server_code(), Some(1227 | 1401)) => 0,
+            Err(cause) => return Err(Error::Source { doing: "list the XA transactions", cause }),
+        };
+        if prepared == 0 {
+            return Ok(());
+        }
+        if patience.is_over() {
+            return Err(Error::PreparedXa { count: prepared });
+        }
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+}
+
+/// Begins a snapshot in every session, at nearly the same time.
+pub(super) async fn begin(sessions: &mut [Connection], deadline: Deadline) -> Result<(), Error> {
+    let begins = sessions.iter_mut().map(|session| async move {
+        session
+            .run_many(
+                b"SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ; START TRANSACTION WITH CONSISTENT SNAPSHOT",
+                "beginning a snapshot",
+                deadline,
+            )
+            .await
+    });
+    futures_util::future::try_join_all(begins)
+        .await
+        .map_err(|cause| Error::Source { doing: "begin a snapshot", cause })?;
+    Ok(())
+}
+
+/// Ends what [`begin`] began, for another try.
+pub(super) async fn end(sessions: &mut [Connection], deadline: Deadline) -> Result<(), Error> {
+    for session in sessions {
+        session
+            .run("ROLLBACK", "ending a snapshot", deadline)
+            .await
+            .map_err(|cause| Error::Source { doing: "end a snapshot", cause })?;
+    }
+    Ok(())
+}

@@ -1,0 +1,28 @@
+//! What can go wrong while a source is read.
+
+use crate::model::TableName;
+use crate::mysql;
+
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    #[error("cannot {doing} of the source")]
+    Source {
+        doing: &'static str,
+        #[source]
+        cause: mysql::Error,
+    },
+    #[error("cannot read the rows of {table}")]
+    Rows {
+        table: TableName,
+        #[source]
+        cause: mysql::Error,
+    },
+    /// A DDL reached the table between the snapshot and the reading of its rows.
+    #[error("{table} was changed by DDL before all of its rows were read")]
+    StructureChanged { table: TableName },
+    #[error("the sessions could not be brought to see the same moment: {why}")]
+    NotConsistent { why: String },
+    /// Rows of a prepared XA transaction are in neither the snapshot nor the log after it.
+    #[error("the source holds prepared XA transactions ({count}), whose rows a snapshot cannot see")]
+    PreparedXa { count: usize },
+}
