@@ -12,11 +12,10 @@
 
 pub mod ddl;
 pub mod error;
+pub mod filter;
 pub mod ledger;
 pub mod load;
 pub mod model;
 pub mod mysql;
-pub mod snapshot;
-pub mod filter;
-pub mod model;
 pub mod route;
+pub mod snapshot;

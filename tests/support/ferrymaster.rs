@@ -9,7 +9,7 @@ use tempfile::TempDir;
 
 use super::http::Api;
 use super::random::Random;
-use super::servers::send_signal;
+use super::servers::{freeze, send_signal};
 use super::wait::{secs, until};
 
 /// A running `ferrymaster serve`. It is killed when this is dropped.
@@ -144,16 +144,16 @@ impl Ferrymaster {
 
     /// SIGSTOP: nothing in the process moves until [`Self::thaw`].
     pub fn freeze(&self) {
-        send_signal("STOP", &self.child.id().to_string());
+        freeze(self.child.id());
     }
 
     pub fn thaw(&self) {
-        send_signal("CONT", &self.child.id().to_string());
+        send_signal("CONT", self.child.id());
     }
 
     /// SIGTERM, and how it ended.
     pub async fn terminate(&mut self, deadline: Duration) -> ExitStatus {
-        send_signal("TERM", &self.child.id().to_string());
+        send_signal("TERM", self.child.id());
         let child = &mut self.child;
         until("ferrymaster to end", deadline, async || {
             child.try_wait().expect("a child can be asked").ok_or("it still runs")

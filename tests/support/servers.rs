@@ -6,6 +6,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Instant;
 
 use mysql_async::prelude::{FromRow, FromValue, Queryable};
 use mysql_async::{Conn, OptsBuilder};
@@ -190,11 +191,11 @@ impl PrivateServer {
 
     /// SIGSTOP: connections are still accepted by the kernel, and never answered.
     pub fn freeze(&self) {
-        self.signal("STOP");
+        freeze(self.pid());
     }
 
     pub fn thaw(&self) {
-        self.signal("CONT");
+        send_signal("CONT", self.pid());
     }
 
     /// Waits until it answers queries.
@@ -206,10 +207,9 @@ impl PrivateServer {
         .await;
     }
 
-    fn signal(&self, signal: &str) {
+    fn pid(&self) -> u32 {
         let shown = script(&["show", text(&self.directory), &self.name]);
-        let pid = shown.lines().find_map(|line| line.strip_prefix("PID=")).filter(|pid| !pid.is_empty());
-        send_signal(signal, pid.expect("the server runs"));
+        shown.lines().find_map(|line| line.strip_prefix("PID=")?.parse().ok()).expect("the server runs")
     }
 }
 
@@ -220,9 +220,28 @@ impl Drop for PrivateServer {
 }
 
 /// Sends a signal by name (`STOP`, `CONT`, `KILL`, `TERM`).
-pub fn send_signal(signal: &str, pid: &str) {
-    let status = Command::new("kill").args(["-s", signal, pid]).status().expect("kill can be run");
+pub fn send_signal(signal: &str, pid: u32) {
+    let status = Command::new("kill").args(["-s", signal, &pid.to_string()]).status().expect("kill can be run");
     assert!(status.success(), "cannot send {signal} to process {pid}");
+}
+
+/// SIGSTOP, and a wait until every thread of the process stands: the signal alone lets some run on for a moment.
+pub fn freeze(pid: u32) {
+    send_signal("STOP", pid);
+    let end = Instant::now() + secs(10);
+    while !stands(pid) {
+        assert!(Instant::now() < end, "process {pid} still runs 10 s after SIGSTOP");
+        std::thread::yield_now();
+    }
+}
+
+fn stands(pid: u32) -> bool {
+    let threads = std::fs::read_dir(format!("/proc/{pid}/task")).expect("the process is there");
+    threads.flatten().all(|thread| {
+        let stat = std::fs::read_to_string(thread.path().join("stat")).unwrap_or_default();
+        // `pid (name) state …`; a thread that has just ended has no state at all.
+        stat.rsplit_once(") ").is_none_or(|(_, rest)| rest.starts_with('T'))
+    })
 }
 
 fn text(path: &Path) -> &str {
