@@ -11,6 +11,7 @@
 //! - the driver of the databases, and nothing else: [`mysql`]
 
 pub mod ddl;
+pub mod binlog;
 pub mod error;
 pub mod filter;
 pub mod ledger;
