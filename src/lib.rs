@@ -10,13 +10,25 @@
 //! - which tables, under which name: [`filter`], [`route`]
 //! - the driver of the databases, and nothing else: [`mysql`]
 
-pub mod ddl;
+pub mod api;
 pub mod binlog;
+pub mod catalogue;
+pub mod ddl;
 pub mod error;
 pub mod filter;
 pub mod ledger;
+pub mod link;
 pub mod load;
+pub mod metastore;
 pub mod model;
 pub mod mysql;
 pub mod route;
 pub mod snapshot;
+pub mod probe;
+pub mod registry;
+pub mod replicate;
+pub mod route;
+pub mod scheduler;
+pub mod secrets;
+pub mod snapshot;
+pub mod worker;

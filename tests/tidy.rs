@@ -199,15 +199,21 @@ fn module_of(file: &Path) -> String {
 }
 
 fn rust_files(under: &str) -> Vec<PathBuf> {
+    let mut files = files_under(&root().join(under), |_| true);
+    files.retain(|file| file.extension().is_some_and(|extension| extension == "rs"));
+    files
+}
+
+fn files_under(directory: &Path, enters: impl Fn(&Path) -> bool) -> Vec<PathBuf> {
     let mut files = Vec::new();
-    let mut open = vec![root().join(under)];
+    let mut open = vec![directory.to_owned()];
     while let Some(directory) = open.pop() {
         for entry in fs::read_dir(&directory).unwrap() {
             let path = entry.unwrap().path();
-            if path.is_dir() {
-                open.push(path);
-            } else if path.extension().is_some_and(|extension| extension == "rs") {
+            if !path.is_dir() {
                 files.push(path);
+            } else if enters(&path) {
+                open.push(path);
             }
         }
     }
@@ -215,12 +221,17 @@ fn rust_files(under: &str) -> Vec<PathBuf> {
     files
 }
 
+/// What git tracks; where git cannot tell (an unpacked archive), all files but those of builds.
 fn tracked_files() -> Vec<PathBuf> {
-    let output = Command::new("git").args(["ls-files", "-z"]).current_dir(root()).output().unwrap();
-    assert!(output.status.success(), "git ls-files failed");
-    let names = String::from_utf8(output.stdout).unwrap();
-    let files = names.split('\0').filter(|name| !name.is_empty()).map(|name| root().join(name));
-    files.filter(|file| file.is_file()).collect()
+    let listing = Command::new("git").args(["ls-files", "-z"]).current_dir(root()).output();
+    match listing {
+        Ok(output) if output.status.success() => {
+            let names = String::from_utf8(output.stdout).unwrap();
+            let files = names.split('\0').filter(|name| !name.is_empty()).map(|name| root().join(name));
+            files.filter(|file| file.is_file()).collect()
+        }
+        _ => files_under(&root(), |path| !path.ends_with("target") && !path.ends_with(".git")),
+    }
 }
 
 fn code_of(file: &Path) -> String {

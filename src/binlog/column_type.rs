@@ -2,6 +2,7 @@
 
 use super::BinlogError;
 use super::cursor::Cursor;
+use crate::model::Flavor;
 
 /// The number of a column's type in a table map.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -63,20 +64,23 @@ impl ColumnType {
         )
     }
 
-    /// Counted in the metadata of character sets, binary strings included.
-    pub(super) fn is_character(self) -> bool {
-        matches!(
-            self,
+    /// Counted in the metadata of character sets, binary strings and vectors included; MariaDB also counts geometries,
+    /// MySQL does not.
+    pub(super) fn is_character(self, flavor: Flavor) -> bool {
+        match self {
             Self::STRING
-                | Self::VAR_STRING
-                | Self::VARCHAR
-                | Self::VARCHAR_COMPRESSED
-                | Self::TINY_BLOB
-                | Self::MEDIUM_BLOB
-                | Self::LONG_BLOB
-                | Self::BLOB
-                | Self::BLOB_COMPRESSED
-        )
+            | Self::VAR_STRING
+            | Self::VARCHAR
+            | Self::VARCHAR_COMPRESSED
+            | Self::TINY_BLOB
+            | Self::MEDIUM_BLOB
+            | Self::LONG_BLOB
+            | Self::BLOB
+            | Self::BLOB_COMPRESSED
+            | Self::VECTOR => true,
+            Self::GEOMETRY => flavor == Flavor::MariaDb,
+            _ => false,
+        }
     }
 }
 

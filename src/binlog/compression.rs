@@ -39,9 +39,9 @@ pub(super) fn unpack_event(cursor: &mut Cursor<'_>, limit: usize) -> Result<Byte
 
 /// Unpacks the value of a column with `COMPRESSED`. Says what was expected if the value is malformed.
 pub(super) fn unpack_column(packed: &[u8]) -> Result<Cow<'_, [u8]>, &'static str> {
-    // One byte: method, whether zlib's own frame is there, length of the size; then the size, highest byte first.
+    // One byte: method, whether zlib's own frame is left out, length of the size; then the size, highest byte first.
     const METHOD_ZLIB: u8 = 8;
-    const FRAMED: u8 = 8;
+    const BARE: u8 = 8;
     const UNPACKED_MAX: u64 = u32::MAX as u64;
     let Some((head, rest)) = packed.split_first() else {
         return Ok(Cow::Borrowed(packed)); // an empty value has no head
@@ -52,10 +52,10 @@ pub(super) fn unpack_column(packed: &[u8]) -> Result<Cow<'_, [u8]>, &'static str
             let width = usize::from(head & 7);
             let (size, data) = rest.split_at_checked(width).filter(|_| width <= 4).ok_or("an unpacked size")?;
             let size = Some(be_uint(size)).filter(|size| *size <= UNPACKED_MAX).ok_or("an unpacked size")?;
-            let unpacked = if head & FRAMED != 0 {
-                read_exactly(ZlibDecoder::new(data), size as usize)
-            } else {
+            let unpacked = if head & BARE != 0 {
                 read_exactly(DeflateDecoder::new(data), size as usize)
+            } else {
+                read_exactly(ZlibDecoder::new(data), size as usize)
             };
             unpacked.map(Cow::Owned).map_err(|_| "zlib data of the size told")
         }
@@ -113,8 +113,8 @@ mod tests {
         let text = b"abc".repeat(50);
         let mut bare = DeflateEncoder::new(Vec::new(), Compression::default());
         bare.write_all(&text).unwrap();
-        let bare = [&[0x81, 150][..], &bare.finish().unwrap()].concat();
-        let framed = [&[0x89, 150][..], &zlib(&text)].concat();
+        let bare = [&[0x89, 150][..], &bare.finish().unwrap()].concat();
+        let framed = [&[0x81, 150][..], &zlib(&text)].concat();
         assert_eq!(unpack_column(b"").unwrap(), &b""[..]);
         assert_eq!(unpack_column(b"\0plain").unwrap(), &b"plain"[..]);
         assert_eq!(unpack_column(&bare).unwrap(), text);

@@ -7,7 +7,7 @@ use bytes::Bytes;
 use super::BinlogError;
 use super::cursor::Cursor;
 use super::header::EventHeader;
-use crate::model::gtid::Flavor;
+use crate::model::Flavor;
 
 /// The stream goes on in another file. The header's position of a real one belongs to the file it ends.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -40,7 +40,7 @@ impl Heartbeat {
     /// before the name; MySQL's wraps round, which is why it has a version 2.
     pub(super) fn parse_v1(flavor: Flavor, header: &EventHeader, cursor: &mut Cursor<'_>) -> Result<Self, BinlogError> {
         let position = match header.next_position {
-            0 if flavor == Flavor::Mariadb => cursor.u64("the position")?,
+            0 if flavor == Flavor::MariaDb => cursor.u64("the position")?,
             position => u64::from(position),
         };
         Ok(Self { file: file_name(cursor)?, position })
@@ -204,7 +204,7 @@ mod tests {
         let header = header(EventType::HEARTBEAT, 0);
         let body = b"\x05\0\0\0\x01\0\0\0m-bin.000001";
         let mut cursor = Cursor::new(EventType::HEARTBEAT, body, 19);
-        let heartbeat = Heartbeat::parse_v1(Flavor::Mariadb, &header, &mut cursor).unwrap();
+        let heartbeat = Heartbeat::parse_v1(Flavor::MariaDb, &header, &mut cursor).unwrap();
         assert_eq!(heartbeat, Heartbeat { file: "m-bin.000001".to_owned(), position: (1 << 32) + 5 });
     }
 

@@ -22,7 +22,8 @@ use super::query::QueryEvent;
 use super::rows::RowsEvent;
 use super::table_map::TableCache;
 use super::{BinlogError, EventType};
-use crate::model::gtid::{Flavor, MysqlGtidSet};
+use crate::model::Flavor;
+use crate::model::gtid::MysqlGtidSet;
 
 #[derive(Debug, Clone, Copy)]
 pub struct DecoderOptions {
@@ -125,7 +126,7 @@ impl Decoder {
                 return Ok(EventBody::FormatDescription(format));
             }
             (Some(format), _) => format.flavor,
-            (None, EventType::ROTATE | EventType::HEARTBEAT | EventType::HEARTBEAT_V2) => Flavor::Mysql,
+            (None, EventType::ROTATE | EventType::HEARTBEAT | EventType::HEARTBEAT_V2) => Flavor::MySql,
             (None, _) => return Err(BinlogError::FormatMissing { event }),
         };
         Ok(match event {
@@ -149,7 +150,7 @@ impl Decoder {
             }
             EventType::XID => EventBody::Xid(cursor.u64("the transaction's number")?),
             EventType::XA_PREPARE => EventBody::XaPrepare(XaPrepare::parse(cursor, body)?),
-            EventType::TABLE_MAP => EventBody::TableMap(self.tables.read(cursor)?),
+            EventType::TABLE_MAP => EventBody::TableMap(self.tables.read(flavor, cursor)?),
             EventType::WRITE_ROWS_V1
             | EventType::UPDATE_ROWS_V1
             | EventType::DELETE_ROWS_V1

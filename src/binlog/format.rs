@@ -4,7 +4,7 @@ use super::checksum::{CHECKSUM_LENGTH, ChecksumAlgorithm};
 use super::cursor::Cursor;
 use super::header::HEADER_LENGTH;
 use super::{BinlogError, EventType};
-use crate::model::gtid::Flavor;
+use crate::model::Flavor;
 
 /// How the events of one file are laid out.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -78,9 +78,9 @@ impl FormatDescription {
             other => return Err(unsupported(format!("checksum algorithm {other}"))),
         };
 
-        let flavor = if server_version.contains("MariaDB") { Flavor::Mariadb } else { Flavor::Mysql };
+        let flavor = if server_version.contains("MariaDB") { Flavor::MariaDb } else { Flavor::MySql };
         // Older servers write no checksum trailer into this very event; all that are supported do.
-        let oldest = if flavor == Flavor::Mariadb { (5, 3) } else { (5, 7) };
+        let oldest = if flavor == Flavor::MariaDb { (5, 3) } else { (5, 7) };
         if version_numbers(&server_version) < oldest {
             return Err(unsupported(format!("server version {server_version:?}")));
         }
@@ -124,10 +124,10 @@ mod tests {
     #[test]
     fn the_version_tells_the_family() {
         let format = FormatDescription::parse(&body("10.11.19-MariaDB-log", &[56, 13])).unwrap();
-        assert_eq!((format.flavor, format.checksum), (Flavor::Mariadb, ChecksumAlgorithm::Crc32));
+        assert_eq!((format.flavor, format.checksum), (Flavor::MariaDb, ChecksumAlgorithm::Crc32));
         assert_eq!(format.post_header_length(EventType::QUERY), Some(13));
         assert_eq!(format.post_header_length(EventType::ROTATE), None);
-        assert_eq!(FormatDescription::parse(&body("9.7.4", &[0, 13])).unwrap().flavor, Flavor::Mysql);
+        assert_eq!(FormatDescription::parse(&body("9.7.4", &[0, 13])).unwrap().flavor, Flavor::MySql);
     }
 
     #[test]

@@ -32,6 +32,9 @@ mod step;
 mod table_map;
 pub mod value;
 
+#[cfg(test)]
+mod tests;
+
 pub use checksum::ChecksumAlgorithm;
 pub use column_type::ColumnType;
 pub use control::{Heartbeat, Incident, Rotate, XaId, XaPrepare};

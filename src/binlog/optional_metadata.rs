@@ -8,6 +8,7 @@ use super::BinlogError;
 use super::column_type::ColumnType;
 use super::cursor::Cursor;
 use super::table_map::WireColumn;
+use crate::model::Flavor;
 
 /// What a table map says beyond the layout of rows.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -61,27 +62,34 @@ fn is_enum_or_set(column: ColumnType) -> bool {
 
 impl OptionalMetadata {
     /// Reads to the end of the event. Fields that this decoder does not know are passed over.
-    pub(super) fn parse(cursor: &mut Cursor<'_>, columns: &[WireColumn]) -> Result<Self, BinlogError> {
+    pub(super) fn parse(flavor: Flavor, cursor: &mut Cursor<'_>, columns: &[WireColumn]) -> Result<Self, BinlogError> {
         let mut metadata = Self { columns: vec![ColumnMetadata::default(); columns.len()], primary_key: None };
         while !cursor.is_empty() {
             let kind = cursor.u8("a metadata field")?;
             let length = cursor.length("the length of a metadata field")?;
             let mut field = cursor.part(length, "a metadata field")?;
-            metadata.read(kind, &mut field, columns)?;
+            metadata.read(flavor, kind, &mut field, columns)?;
         }
         Ok(metadata)
     }
 
-    fn read(&mut self, kind: u8, field: &mut Cursor<'_>, columns: &[WireColumn]) -> Result<(), BinlogError> {
+    fn read(
+        &mut self,
+        flavor: Flavor,
+        kind: u8,
+        field: &mut Cursor<'_>,
+        columns: &[WireColumn],
+    ) -> Result<(), BinlogError> {
+        let is_character = |column: ColumnType| column.is_character(flavor);
         match kind {
             SIGNEDNESS => {
                 for (at, column) in self.of_kind(columns, ColumnType::is_numeric).enumerate() {
                     column.unsigned = Some(high_bit(field, at)?);
                 }
             }
-            DEFAULT_CHARSET => read_default_charset(field, self.of_kind(columns, ColumnType::is_character))?,
+            DEFAULT_CHARSET => read_default_charset(field, self.of_kind(columns, is_character))?,
             COLUMN_CHARSET => {
-                for column in self.of_kind(columns, ColumnType::is_character) {
+                for column in self.of_kind(columns, is_character) {
                     column.collation = Some(read_u32(field, "a collation")?);
                 }
             }

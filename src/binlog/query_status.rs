@@ -55,9 +55,13 @@ pub struct SessionFlags(pub u32);
 
 impl SessionFlags {
     const AUTO_IS_NULL: u32 = 1 << 14;
+    const MARIADB_NO_CHECK_CONSTRAINTS: u32 = 1 << 15;
     const NOT_AUTOCOMMIT: u32 = 1 << 19;
+    const MARIADB_EXPLICIT_DEFAULTS: u32 = 1 << 24;
     const NO_FOREIGN_KEY_CHECKS: u32 = 1 << 26;
     const RELAXED_UNIQUE_CHECKS: u32 = 1 << 27;
+    const MARIADB_IF_EXISTS: u32 = 1 << 28;
+    const MARIADB_INSERT_HISTORY: u32 = 1 << 30;
 
     pub fn sql_auto_is_null(self) -> bool {
         self.0 & Self::AUTO_IS_NULL != 0
@@ -73,6 +77,26 @@ impl SessionFlags {
 
     pub fn unique_checks_off(self) -> bool {
         self.0 & Self::RELAXED_UNIQUE_CHECKS != 0
+    }
+
+    /// MariaDB: `check_constraint_checks` is off.
+    pub fn mariadb_check_constraints_off(self) -> bool {
+        self.0 & Self::MARIADB_NO_CHECK_CONSTRAINTS != 0
+    }
+
+    /// MariaDB: `explicit_defaults_for_timestamp` is on.
+    pub fn mariadb_explicit_defaults_for_timestamp(self) -> bool {
+        self.0 & Self::MARIADB_EXPLICIT_DEFAULTS != 0
+    }
+
+    /// MariaDB: `sql_if_exists` is on, so the statement means IF EXISTS wherever that can be written.
+    pub fn mariadb_if_exists(self) -> bool {
+        self.0 & Self::MARIADB_IF_EXISTS != 0
+    }
+
+    /// MariaDB: `system_versioning_insert_history` is on.
+    pub fn mariadb_insert_history(self) -> bool {
+        self.0 & Self::MARIADB_INSERT_HISTORY != 0
     }
 }
 
@@ -238,6 +262,14 @@ mod tests {
         assert_eq!(status.mariadb_gtid_flags, Some(2));
         assert_eq!(status.character_set_collations, [(45, 224)]);
         assert_eq!(status.unread_from, None);
+    }
+
+    #[test]
+    fn mariadb_logs_more_of_the_session() {
+        let flags = parse(b"\x00\x00\x80\x00\x51").unwrap().flags.unwrap();
+        assert!(flags.mariadb_check_constraints_off() && flags.mariadb_explicit_defaults_for_timestamp());
+        assert!(flags.mariadb_if_exists() && flags.mariadb_insert_history());
+        assert!(!flags.foreign_key_checks_off() && !flags.unique_checks_off());
     }
 
     #[test]

@@ -13,6 +13,7 @@ use super::BinlogError;
 use super::column_type::{ColumnType, read_description};
 use super::cursor::Cursor;
 use super::optional_metadata::OptionalMetadata;
+use crate::model::Flavor;
 use crate::model::TableName;
 
 /// Which number stands for which table from here on.
@@ -44,7 +45,7 @@ pub struct WireColumn {
 }
 
 impl TableMap {
-    fn parse(cursor: &mut Cursor<'_>) -> Result<Self, BinlogError> {
+    fn parse(flavor: Flavor, cursor: &mut Cursor<'_>) -> Result<Self, BinlogError> {
         let name = TableName { schema: read_name(cursor)?, table: read_name(cursor)? };
         let count = cursor.length("the number of columns")?;
         let types = cursor.bytes(count, "the columns' types")?;
@@ -59,7 +60,7 @@ impl TableMap {
         if !descriptions.is_empty() {
             return Err(descriptions.malformed("the end of the columns' descriptions"));
         }
-        let metadata = OptionalMetadata::parse(cursor, &columns)?;
+        let metadata = OptionalMetadata::parse(flavor, cursor, &columns)?;
         Ok(Self { name, columns, metadata })
     }
 }
@@ -91,7 +92,7 @@ impl TableCache {
     const TABLES_MAX: usize = 4096;
 
     /// Reads an event, or only its first eight bytes if the rest is known.
-    pub fn read(&mut self, cursor: &mut Cursor<'_>) -> Result<TableMapEvent, BinlogError> {
+    pub fn read(&mut self, flavor: Flavor, cursor: &mut Cursor<'_>) -> Result<TableMapEvent, BinlogError> {
         let table_id = cursor.uint(6, "the table's number")?;
         let flags = cursor.u16("the flags")?;
         let mut ahead = cursor.clone();
@@ -99,7 +100,7 @@ impl TableCache {
         let table = match self.tables.get(description) {
             Some(table) => table.clone(),
             None => {
-                let table = Arc::new(TableMap::parse(cursor)?);
+                let table = Arc::new(TableMap::parse(flavor, cursor)?);
                 if self.tables.len() >= Self::TABLES_MAX {
                     self.tables.clear();
                 }
@@ -126,7 +127,7 @@ pub(super) mod tests {
         bytes.extend(vec![0xff; types.len().div_ceil(8)]);
         bytes.extend(optional);
         let mut cursor = Cursor::new(EventType::TABLE_MAP, &bytes, 19);
-        TableCache::default().read(&mut cursor).map(|event| event.table)
+        TableCache::default().read(Flavor::MySql, &mut cursor).map(|event| event.table)
     }
 
     #[test]
@@ -143,7 +144,7 @@ pub(super) mod tests {
         let mut cache = TableCache::default();
         let mut read = |id: u8, table: u8| {
             let bytes = [id, 0, 0, 0, 0, 0, 1, 0, 1, b's', 0, 1, table, 0, 1, 3, 0, 0];
-            cache.read(&mut Cursor::new(EventType::TABLE_MAP, &bytes, 19)).unwrap()
+            cache.read(Flavor::MySql, &mut Cursor::new(EventType::TABLE_MAP, &bytes, 19)).unwrap()
         };
         let (first, again, other) = (read(7, b't'), read(8, b't'), read(8, b'u'));
         assert!(Arc::ptr_eq(&first.table, &again.table) && !Arc::ptr_eq(&first.table, &other.table));

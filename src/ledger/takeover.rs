@@ -225,6 +225,11 @@ impl Ledger {
         Ok(())
     }
 
+    /// What the ledger holds now, read by the run that owns it.
+    pub async fn reread(&self, session: &mut super::LaneSession, deadline: Deadline) -> Result<Found, Error> {
+        self.read(session.connection(), true, deadline).await
+    }
+
     async fn read(&self, connection: &mut Connection, existed: bool, deadline: Deadline) -> Result<Found, Error> {
         let id = self.id();
         let failed = |cause| Error::Database { doing: "read", id, cause };

@@ -1,0 +1,55 @@
+//! A line for each path.
+
+use axum::Router;
+use axum::extract::Request;
+use axum::http::{HeaderValue, Method, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use axum::routing::get;
+use utoipa::OpenApi;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use super::app::App;
+use super::document::BaseDocument;
+use super::error::ApiError;
+use super::{docs, layers, sources};
+
+/// All operations of the document.
+pub fn routes() -> OpenApiRouter<App> {
+    OpenApiRouter::with_openapi(BaseDocument::openapi())
+        .routes(routes!(docs::get_page))
+        .routes(routes!(docs::get_openapi_31))
+        .routes(routes!(docs::get_dm_30))
+        .routes(routes!(sources::create::create_source, sources::read::list_sources))
+        .routes(routes!(sources::read::get_source, sources::update::update_source))
+        .routes(routes!(sources::read::get_status))
+        .routes(routes!(sources::switch::enable_source))
+        .routes(routes!(sources::switch::disable_source))
+        .routes(routes!(sources::browse::list_schemas))
+        .routes(routes!(sources::browse::list_tables))
+}
+
+/// The whole API, ready to be served.
+pub fn router(app: App) -> Router {
+    let (router, _) = routes().split_for_parts();
+    layers::wrap(router.route("/api/v1/docs/{*part}", get(docs::get_part)).fallback(unknown_path).with_state(app))
+}
+
+/// A path with a slash too many is sent to the one without; anything else is unknown.
+async fn unknown_path(request: Request) -> Response {
+    let path = request.uri().path();
+    let trimmed = path.trim_end_matches('/');
+    if trimmed.len() < path.len() && trimmed.starts_with("/api/v1/") {
+        let query = request.uri().query().map(|query| format!("?{query}")).unwrap_or_default();
+        if let Ok(location) = HeaderValue::from_str(&format!("{trimmed}{query}")) {
+            let status = if request.method() == Method::GET {
+                StatusCode::MOVED_PERMANENTLY
+            } else {
+                StatusCode::TEMPORARY_REDIRECT
+            };
+            return (status, [(header::LOCATION, location)]).into_response();
+        }
+    }
+    ApiError::refused(StatusCode::NOT_FOUND, "no matching operation was found", "GET /api/v1/docs lists all operations")
+        .into_response()
+}
