@@ -22,6 +22,8 @@ pub mod load;
 pub mod metastore;
 pub mod model;
 pub mod mysql;
+pub mod route;
+pub mod snapshot;
 pub mod probe;
 pub mod registry;
 pub mod replicate;
