@@ -22,8 +22,6 @@ pub mod load;
 pub mod metastore;
 pub mod model;
 pub mod mysql;
-pub mod route;
-pub mod snapshot;
 pub mod probe;
 pub mod registry;
 pub mod replicate;
