@@ -23,9 +23,9 @@ mod structures;
 mod tables;
 mod takeover;
 
-pub use announced::AnnouncedDdl;
+pub use announced::{AnnouncedDdl, Fingerprint, StructureChange};
 pub use cleanup::clean;
-pub use copied::{CopiedRange, CopiedTable, Snapshot, TableState};
+pub use copied::{CopiedRange, CopiedTable, Origin, Snapshot, TableState};
 pub use error::Error;
 pub use progress::{AppliedSet, LaneLine, LowWater, Resume, TransactionId, resume};
 pub use session::LaneSession;
