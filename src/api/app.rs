@@ -36,6 +36,16 @@ pub struct MasterIdentity {
 }
 
 impl App {
+    /// Forgets all progress of these subtasks.
+    pub async fn remove_meta(&self, _: &super::tasks::Selected) -> ApiResult<()> {
+        Err(super::faults::common("remove_meta is not built yet", "leave `remove_meta` out").into())
+    }
+
+    /// Whether this process leads.
+    pub fn leads(&self) -> bool {
+        self.epoch.borrow().is_some()
+    }
+
     /// Stores changes of intent, all or none, and has them acted on.
     pub async fn commit(&self, changes: Vec<Change>) -> ApiResult<()> {
         let epoch = *self.epoch.borrow();

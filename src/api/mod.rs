@@ -6,6 +6,7 @@
 //! The surprise: a success answers what is *wanted*; how far it is true is read from the status calls.
 
 pub mod app;
+mod cluster;
 mod docs;
 mod document;
 mod duration;
@@ -14,9 +15,11 @@ mod error;
 mod extract;
 mod failures;
 mod faults;
+mod health;
 mod holders;
 mod layers;
 mod names;
+mod not_built;
 mod page;
 mod pretty;
 mod router;

@@ -10,7 +10,7 @@ use super::client::{self, Ending, Identity, WorkerView};
 use super::*;
 use crate::metastore::{Place, Store};
 use crate::model::report::{Outcome, RunState, SubtaskReport, Unit};
-use crate::model::subtask::{SubtaskConfig, TaskMode, Wanted, WantedSubtask};
+use crate::model::subtask::{OnDuplicate, SubtaskConfig, TaskMode, Wanted, WantedSubtask};
 use crate::model::{Endpoint, Epoch, Generation, LedgerId, SourceName, SubtaskId, TaskName, WorkerName};
 use crate::registry::{Expiry, MasterClock, Registry, Seen, WorkerState};
 use crate::secrets::Sealer;
@@ -99,6 +99,7 @@ fn wanted_subtask(task: &str, wanted: Wanted, generation: u64) -> WantedSubtask 
         ledger_id: LedgerId::new(),
         ledger_kept: false,
         mode: TaskMode::All,
+        on_duplicate: OnDuplicate::Error,
         source: endpoint.clone(),
         enable_gtid: false,
         names_ignore_case: false,
