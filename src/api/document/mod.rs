@@ -4,7 +4,7 @@ mod conversion;
 
 use serde_json::Value;
 use utoipa::OpenApi;
-use utoipa::openapi::{OpenApi as OpenApiDocument, Required};
+use utoipa::openapi::{OpenApi as OpenApiDocument, RefOr, Required};
 
 pub use conversion::to_openapi_30;
 
@@ -54,7 +54,7 @@ fn make_bodies_optional(document: &mut OpenApiDocument) {
     for item in document.paths.paths.values_mut() {
         let Some(operation) = &mut item.post else { continue };
         if operation.operation_id.as_deref().is_some_and(|id| WITH_OPTIONAL_BODY.contains(&id))
-            && let Some(body) = &mut operation.request_body
+            && let Some(RefOr::T(body)) = &mut operation.request_body
         {
             body.required = Some(Required::False);
         }
