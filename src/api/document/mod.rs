@@ -1,6 +1,7 @@
 //! The API's document, generated from the handlers: OpenAPI 3.1 as it comes, and 3.0.3 for clients that know no other.
 
 mod conversion;
+mod inlined;
 
 use serde_json::Value;
 use utoipa::OpenApi;
@@ -45,7 +46,8 @@ pub struct Documents {
 pub fn documents() -> Result<Documents, serde_json::Error> {
     let (_, mut document) = router::routes().split_for_parts();
     make_bodies_optional(&mut document);
-    let document = serde_json::to_value(document)?;
+    let mut document = serde_json::to_value(document)?;
+    inlined::merge_inlined(&mut document);
     Ok(Documents { dm_30: text(&to_openapi_30(document.clone()))?, openapi_31: text(&document)? })
 }
 
