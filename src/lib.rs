@@ -23,5 +23,6 @@ pub mod mysql;
 pub mod probe;
 pub mod registry;
 pub mod route;
+pub mod scheduler;
 pub mod secrets;
 pub mod snapshot;

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
-use tokio::sync::{Notify, watch};
+use tokio::sync::Notify;
 
 use super::message::{
     GoodbyeRequest, RegisterAnswer, RegisterRequest, ReportAnswer, ReportRequest, Verdict, WantedAnswer, WantedRequest,
@@ -18,7 +18,7 @@ use crate::metastore::{Store, StoreError};
 use crate::model::change::Change;
 use crate::model::record::WorkerRecord;
 use crate::model::{Epoch, WorkerName};
-use crate::registry::{MasterClock, Registry, Standing, WorkerReport};
+use crate::registry::{MasterClock, Registry, Standing, Tenure, WorkerReport};
 
 /// No call is held longer, whatever the worker asks for.
 const HOLD_MAX: Duration = Duration::from_secs(1);
@@ -37,8 +37,7 @@ pub struct LinkServer {
     pub outbox: Arc<Outbox>,
     pub clock: MasterClock,
     pub settings: LinkSettings,
-    /// The epoch this process leads under; None: it does not lead.
-    pub office: watch::Receiver<Option<Epoch>>,
+    pub tenure: Arc<Tenure>,
     /// Wakes whoever keeps the lease: a worker knows a higher master epoch. A message's word alone deposes nobody.
     pub doubt: Arc<Notify>,
 }
@@ -46,7 +45,7 @@ pub struct LinkServer {
 impl LinkServer {
     /// The epoch to answer under; None: this process does not lead, or a worker says so.
     fn epoch(&self, known: Epoch) -> Option<Epoch> {
-        let own = *self.office.borrow();
+        let own = self.tenure.epoch();
         if own.is_some_and(|own| known > own) {
             tracing::warn!(master.epoch = known.0, "a worker knows a higher master epoch; the lease is read again");
             self.doubt.notify_one();
@@ -124,7 +123,7 @@ impl LinkServer {
             Ok(Err(_)) | Err(_) => None,
         };
         // What was true when the call came need not be true after the hold.
-        if *self.office.borrow() != Some(epoch) {
+        if self.tenure.epoch() != Some(epoch) {
             return answer(Verdict::NotLeader, Epoch(0));
         }
         WantedAnswer { wanted, ..answer(verdict, epoch) }

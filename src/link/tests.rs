@@ -3,7 +3,8 @@ use std::time::Duration;
 
 use secrecy::SecretString;
 use tempfile::TempDir;
-use tokio::sync::{Notify, watch};
+use tokio::sync::Notify;
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::client::{self, Ending, Identity, WorkerView};
@@ -12,15 +13,15 @@ use crate::metastore::{Place, Store};
 use crate::model::report::{Outcome, RunState, SubtaskReport, Unit};
 use crate::model::subtask::{OnDuplicate, SubtaskConfig, TaskMode, Wanted, WantedSubtask};
 use crate::model::{Endpoint, Epoch, Generation, LedgerId, SourceName, SubtaskId, TaskName, WorkerName};
-use crate::registry::{Expiry, MasterClock, Registry, Seen, WorkerState};
+use crate::registry::{Expiry, MasterClock, Registry, Seen, Tenure, WorkerState};
 use crate::secrets::Sealer;
 
 const SOON: Duration = Duration::from_secs(10);
+const A_WHILE: Duration = Duration::from_secs(600);
 const BEAT: Duration = Duration::from_millis(100);
 
 struct Bench {
     server: Arc<LinkServer>,
-    office: watch::Sender<Option<Epoch>>,
     _directory: TempDir,
 }
 
@@ -29,18 +30,19 @@ async fn bench() -> Bench {
     let sealer = Arc::new(Sealer::open_or_create(directory.path()).unwrap());
     let store = Store::open(&Place::Directory(directory.path().to_owned()), sealer).await.unwrap();
     let epoch = store.claim_lease(None, "test", 0).await.unwrap().unwrap();
-    let (office, receiver) = watch::channel(Some(epoch));
+    let tenure = Arc::new(Tenure::default());
+    tenure.hold(epoch, Instant::now() + A_WHILE);
     let server = LinkServer {
         store,
         registry: Arc::new(Registry::new(Expiry { worker_us: 3_500_000 })),
         outbox: Arc::new(Outbox::default()),
         clock: MasterClock::start(),
         settings: LinkSettings { lease: Duration::from_millis(600) },
-        office: receiver,
+        tenure,
         doubt: Arc::new(Notify::new()),
     };
     server.outbox.take_office(epoch);
-    Bench { server: Arc::new(server), office, _directory: directory }
+    Bench { server: Arc::new(server), _directory: directory }
 }
 
 impl Bench {
@@ -57,7 +59,7 @@ impl Bench {
         let workers = self.server.store.workers().await.unwrap();
         self.server.registry.take_office(&workers, self.server.clock.now_us());
         self.server.outbox.take_office(epoch);
-        self.office.send_replace(Some(epoch));
+        self.server.tenure.hold(epoch, Instant::now() + A_WHILE);
         epoch
     }
 
@@ -244,7 +246,7 @@ async fn a_master_without_office_answers_nobody_and_the_worker_opens_nothing_new
     let (mut connection, driver) = bench.connect().await;
     let driving = tokio::spawn(driver.run(CancellationToken::new()));
     assert!(*connection.answered.borrow());
-    bench.office.send_replace(None);
+    bench.server.tenure.give_up();
     tokio::time::timeout(SOON, connection.answered.wait_for(|answered| !answered)).await.unwrap().unwrap();
     assert!(!driving.is_finished(), "what runs goes on");
     bench.change_leader().await;
@@ -269,7 +271,7 @@ async fn a_higher_master_epoch_makes_the_master_doubt_and_never_more() {
         .unwrap();
     assert_eq!(answer.verdict, Verdict::NotLeader);
     tokio::time::timeout(SOON, doubt.notified()).await.unwrap();
-    assert_eq!(*bench.office.borrow(), Some(Epoch(1)), "a message deposes nobody");
+    assert_eq!(bench.server.tenure.epoch(), Some(Epoch(1)), "a message deposes nobody");
 }
 
 #[tokio::test]

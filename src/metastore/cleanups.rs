@@ -92,20 +92,34 @@ pub async fn insert(db: &mut AnyConnection, sealer: &Sealer, record: &CleanupRec
     Ok(())
 }
 
+/// Leaves the count of tries to [`tried`]: a try with the old account may be under way.
 pub async fn update(db: &mut AnyConnection, sealer: &Sealer, record: &CleanupRecord) -> Result<(), StoreError> {
-    let updated = sqlx::query(
-        "UPDATE cleanups SET content = ?, confirmed_off = ?, attempts = ?, tried_us = ?, cause = ? WHERE id = ?",
-    )
-    .bind(content(record, sealer)?)
-    .bind(i64::from(record.confirmed_off))
-    .bind(i64::from(record.attempts))
-    .bind(record.tried_us)
-    .bind(record.cause.as_deref())
-    .bind(record.id.to_string())
-    .execute(db)
-    .await
-    .map_err(StoreError::write(Object::Cleanup, record.id))?;
+    let updated = sqlx::query("UPDATE cleanups SET content = ?, confirmed_off = ? WHERE id = ?")
+        .bind(content(record, sealer)?)
+        .bind(i64::from(record.confirmed_off))
+        .bind(record.id.to_string())
+        .execute(db)
+        .await
+        .map_err(StoreError::write(Object::Cleanup, record.id))?;
     exists(updated.rows_affected(), record.id)
+}
+
+pub async fn tried(
+    db: &mut AnyConnection,
+    id: Uuid,
+    attempts: u32,
+    tried_us: i64,
+    cause: &str,
+) -> Result<(), StoreError> {
+    let updated = sqlx::query("UPDATE cleanups SET attempts = ?, tried_us = ?, cause = ? WHERE id = ?")
+        .bind(i64::from(attempts))
+        .bind(tried_us)
+        .bind(cause)
+        .bind(id.to_string())
+        .execute(db)
+        .await
+        .map_err(StoreError::write(Object::Cleanup, id))?;
+    exists(updated.rows_affected(), id)
 }
 
 pub async fn remove(db: &mut AnyConnection, id: Uuid) -> Result<(), StoreError> {

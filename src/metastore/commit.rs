@@ -12,7 +12,8 @@ use sqlx::{AnyConnection, Connection as _};
 use super::error::{Object, StoreError, lost_a_race};
 use super::place::Engine;
 use super::{
-    Committed, DEADLINE, Store, assignments, cleanups, cluster, kept_ledgers, lease, sources, subtasks, tasks, workers,
+    Committed, DEADLINE, Outcome, Store, assignments, cleanups, cluster, kept_ledgers, lease, sources, subtasks, tasks,
+    workers,
 };
 use crate::model::change::Change;
 use crate::model::{Epoch, SourceName, SubtaskId};
@@ -32,7 +33,7 @@ impl Store {
     }
 
     async fn commit_and_tell(&self, epoch: Epoch, changes: Vec<Change>) -> Result<(), StoreError> {
-        let _turn = self.inner.turn.lock().await;
+        let mut turn = self.inner.turn.lock().await;
         let sent = AtomicBool::new(false);
         let attempt = || self.try_commit(epoch, &changes, &sent);
         let retried = attempt.retry(backoff()).when(StoreError::is_serialization_failure);
@@ -41,11 +42,13 @@ impl Store {
             Err(_) if sent.load(Ordering::Relaxed) => Err(StoreError::OutcomeUnknown { cause: None }),
             Err(_) => Err(StoreError::TimedOut { doing: "storing a change", within: DEADLINE }),
         };
-        match &result {
-            Ok(()) => self.tell(&Committed::Changes(changes.into())),
-            Err(StoreError::OutcomeUnknown { .. }) => self.tell(&Committed::Unknown),
-            Err(_) => {}
-        }
+        let outcome = match &result {
+            Ok(()) => Outcome::Stored(changes.into()),
+            Err(StoreError::OutcomeUnknown { .. }) => Outcome::Unknown,
+            Err(_) => return result,
+        };
+        *turn += 1;
+        self.tell(&Committed { sequence: *turn, outcome });
         result
     }
 
@@ -123,6 +126,9 @@ async fn apply(db: &mut AnyConnection, sealer: &Sealer, change: &Change) -> Resu
         Change::RemoveWorker { name } => workers::remove(db, name).await,
         Change::InsertCleanup(record) => cleanups::insert(db, sealer, record).await,
         Change::UpdateCleanup(record) => cleanups::update(db, sealer, record).await,
+        Change::CleanupTried { id, attempts, tried_us, cause } => {
+            cleanups::tried(db, *id, *attempts, *tried_us, cause).await
+        }
         Change::RemoveCleanup { id } => cleanups::remove(db, *id).await,
         Change::KeepLedger(ledger) => kept_ledgers::keep(db, ledger).await,
         Change::TakeKeptLedger { id } => kept_ledgers::take(db, id).await,

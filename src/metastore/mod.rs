@@ -61,15 +61,22 @@ struct Inner {
     writers: AnyPool,
     engine: Engine,
     sealer: Arc<Sealer>,
-    /// Held over a transaction and the telling of it, so that listeners hear of commits in their order.
-    turn: tokio::sync::Mutex<()>,
+    /// Held over a transaction and the telling of it, so that listeners hear of commits in their order. Counts them.
+    turn: tokio::sync::Mutex<u64>,
     listeners: Mutex<Vec<mpsc::UnboundedSender<Committed>>>,
 }
 
 /// What listeners are told, in the order of commits.
 #[derive(Debug, Clone)]
-pub enum Committed {
-    Changes(Arc<[Change]>),
+pub struct Committed {
+    /// Grows with every commit of this handle; compare with [`Everything::sequence`].
+    pub sequence: u64,
+    pub outcome: Outcome,
+}
+
+#[derive(Debug, Clone)]
+pub enum Outcome {
+    Stored(Arc<[Change]>),
     /// A commit was not answered. What is stored must be read again.
     Unknown,
 }
@@ -78,7 +85,7 @@ impl Store {
     /// Opens the metastore, makes it when there is none, and brings it to this release's schema.
     pub async fn open(place: &Place, sealer: Arc<Sealer>) -> Result<Self, StoreError> {
         let (engine, readers, writers) = place.connect().await?;
-        let turn = tokio::sync::Mutex::new(());
+        let turn = tokio::sync::Mutex::new(0);
         let store =
             Self { inner: Arc::new(Inner { readers, writers, engine, sealer, turn, listeners: Mutex::default() }) };
         store.check_key().await?;

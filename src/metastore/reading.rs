@@ -22,11 +22,14 @@ pub struct Everything {
     pub assignments: Vec<Assignment>,
     pub workers: Vec<WorkerRecord>,
     pub cleanups: Vec<CleanupRecord>,
+    /// The commits up to this one are in it; later ones are not.
+    pub sequence: u64,
 }
 
 impl Store {
-    /// The whole, read once on taking office.
+    /// The whole, read on taking office and after a commit of unknown outcome. Commits of this handle wait meanwhile.
     pub async fn everything(&self) -> Result<Everything, StoreError> {
+        let turn = self.inner.turn.lock().await;
         within("reading the whole metastore", async {
             let mut connection = self.reader().await?;
             let mut snapshot = connection.begin().await.map_err(|cause| StoreError::Transaction { cause })?;
@@ -38,6 +41,7 @@ impl Store {
                 assignments: assignments::list(&mut snapshot).await?,
                 workers: workers::list(&mut snapshot).await?,
                 cleanups: cleanups::list(&mut snapshot, sealer).await?,
+                sequence: *turn,
             })
         })
         .await

@@ -72,8 +72,15 @@ pub enum Change {
         name: WorkerName,
     },
     InsertCleanup(Box<CleanupRecord>),
-    /// Says how a try went, or that runs are surely off, or gives another account.
+    /// Gives it another account.
     UpdateCleanup(Box<CleanupRecord>),
+    /// Says how a try failed.
+    CleanupTried {
+        id: Uuid,
+        attempts: u32,
+        tried_us: i64,
+        cause: String,
+    },
     RemoveCleanup {
         id: Uuid,
     },

@@ -84,6 +84,8 @@ pub struct SubtaskSettings {
 #[derive(Debug, Clone)]
 pub struct Conclusion {
     pub report: SubtaskReport,
+    /// When the end was heard of, by the master's clock; the report's own times are the worker's.
+    pub ended_us: i64,
 }
 
 impl Conclusion {
@@ -111,8 +113,8 @@ pub struct SubtaskRecord {
 
 impl SubtaskRecord {
     /// How the run of the present generation ended, if it did.
-    pub fn concluded(&self) -> Option<&SubtaskReport> {
-        self.conclusion.as_ref().map(|conclusion| &conclusion.report).filter(|r| r.generation == self.generation)
+    pub fn concluded(&self) -> Option<&Conclusion> {
+        self.conclusion.as_ref().filter(|conclusion| conclusion.generation() == self.generation)
     }
 }
 
@@ -156,6 +158,15 @@ pub struct CleanupRecord {
     /// Why the last try failed.
     pub cause: Option<String>,
     pub created_us: i64,
+}
+
+impl CleanupRecord {
+    /// Whether a task must wait until this is closed: a run that nobody confirmed closed may be alive in its target,
+    /// and the task came later.
+    pub fn holds_up(&self, task: &TaskRecord) -> bool {
+        let same_server = self.target.host == task.target.host && self.target.port == task.target.port;
+        !self.confirmed_off && same_server && self.created_us < task.created_us
+    }
 }
 
 /// The rows of one ledger id in a target.

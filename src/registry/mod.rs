@@ -9,6 +9,7 @@ mod clock;
 mod entry;
 mod liveness;
 mod seen;
+mod tenure;
 #[cfg(test)]
 mod tests;
 mod waiting;
@@ -22,6 +23,7 @@ pub use clock::MasterClock;
 pub use entry::{OpenRun, WorkerStatus};
 pub use liveness::{Event, WorkerState};
 pub use seen::Seen;
+pub use tenure::Tenure;
 
 use crate::model::record::WorkerRecord;
 use crate::model::report::{RunState, SubtaskReport};

@@ -1,11 +1,13 @@
 //! What a worker last said of a subtask, and when it was heard.
 
+use std::sync::Arc;
+
 use crate::model::report::SubtaskReport;
 use crate::model::{Epoch, WorkerName};
 
 #[derive(Debug, Clone)]
 pub struct Seen {
-    pub report: SubtaskReport,
+    pub report: Arc<SubtaskReport>,
     pub worker: WorkerName,
     pub worker_epoch: Epoch,
     /// When the report came, by the master's clock.
@@ -28,7 +30,7 @@ impl Seen {
                 && older.worker_epoch == worker_epoch
         };
         let since_us = older.filter(same).map_or(now_us, |older| older.since_us);
-        Self { report, worker: worker.clone(), worker_epoch, received_us: now_us, since_us }
+        Self { report: Arc::new(report), worker: worker.clone(), worker_epoch, received_us: now_us, since_us }
     }
 
     /// How old the report is.

@@ -18,16 +18,17 @@ pub(in crate::metastore) enum StoredConclusion {
 #[derive(Debug, Serialize, Deserialize)]
 pub(in crate::metastore) struct ConclusionV1 {
     report: SubtaskReport,
+    ended_us: i64,
 }
 
 impl From<&Conclusion> for StoredConclusion {
     fn from(conclusion: &Conclusion) -> Self {
-        Self::V1(ConclusionV1 { report: conclusion.report.clone() })
+        Self::V1(ConclusionV1 { report: conclusion.report.clone(), ended_us: conclusion.ended_us })
     }
 }
 
 impl From<StoredConclusion> for Conclusion {
     fn from(StoredConclusion::V1(stored): StoredConclusion) -> Self {
-        Self { report: stored.report }
+        Self { report: stored.report, ended_us: stored.ended_us }
     }
 }

@@ -2,7 +2,7 @@
 
 use super::engines;
 use super::records::{source, task};
-use crate::metastore::{Committed, Object, StoreError};
+use crate::metastore::{Committed, Object, Outcome, StoreError};
 use crate::model::change::Change;
 use crate::model::{Epoch, SourceName};
 
@@ -75,7 +75,7 @@ async fn many_writers_at_once_all_succeed_and_are_told_of_in_order() {
             writer.await.unwrap().unwrap();
         }
         let mut names = vec![];
-        while let Ok(Committed::Changes(changes)) = heard.try_recv() {
+        while let Ok(Committed { outcome: Outcome::Stored(changes), .. }) = heard.try_recv() {
             for change in changes.iter() {
                 if let Change::InsertSource(record) = change {
                     names.push(record.name.clone());
@@ -123,7 +123,7 @@ async fn a_caller_that_goes_away_does_not_part_the_commit_from_the_telling() {
         assert!(futures_util::poll!(commit.as_mut()).is_pending());
     }
     let told = tokio::time::timeout(std::time::Duration::from_secs(10), heard.recv()).await.unwrap();
-    assert!(matches!(told, Some(Committed::Changes(changes)) if changes.len() == 1));
+    assert!(matches!(told.unwrap().outcome, Outcome::Stored(changes) if changes.len() == 1));
     assert_eq!(bench.store.sources().await.unwrap().len(), 1);
 }
 

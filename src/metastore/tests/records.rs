@@ -197,7 +197,7 @@ async fn a_run_s_end_is_remembered_until_the_next_generation() {
         let id = record.id.clone();
         let mut want = Want { generation: Generation(1), wanted: Wanted::Running, ..Want::of(&record) };
         want.revision = 1;
-        let conclusion = Conclusion { report: report(&id, 1, Outcome::Failed) };
+        let conclusion = Conclusion { report: report(&id, 1, Outcome::Failed), ended_us: 5 };
         commit(
             &bench,
             epoch,
@@ -211,7 +211,7 @@ async fn a_run_s_end_is_remembered_until_the_next_generation() {
         )
         .await;
         let found = bench.store.subtasks_of_source(&id.source).await.unwrap().remove(0);
-        assert_eq!(found.concluded().unwrap().outcome, Some(Outcome::Failed));
+        assert_eq!(found.concluded().unwrap().report.outcome, Some(Outcome::Failed));
         assert_eq!((found.revision, found.wanted, found.generation), (3, Wanted::Running, Generation(1)));
 
         let advance = Change::Advance { id: id.clone(), from: Generation(1), to: Generation(2), attempts: 1 };
@@ -312,11 +312,9 @@ async fn cleanups_and_kept_ledgers_come_back() {
             ],
         )
         .await;
-        record.attempts = 2;
-        record.tried_us = Some(77);
-        record.cause = Some("no route".to_owned());
+        let tried = Change::CleanupTried { id: record.id, attempts: 2, tried_us: 77, cause: "no route".to_owned() };
         record.target.password = SecretString::from("new");
-        commit(&bench, epoch, vec![Change::UpdateCleanup(Box::new(record.clone()))]).await;
+        commit(&bench, epoch, vec![tried, Change::UpdateCleanup(Box::new(record.clone()))]).await;
         let found = bench.store.cleanup(record.id).await.unwrap().unwrap();
         assert_eq!(found.ledgers, record.ledgers);
         assert_eq!((found.attempts, found.tried_us, found.cause), (2, Some(77), Some("no route".to_owned())));
