@@ -11,6 +11,8 @@
 //! - the driver of the databases, and nothing else: [`mysql`]
 
 pub mod api;
+pub mod binlog;
+pub mod catalogue;
 pub mod ddl;
 pub mod error;
 pub mod filter;
@@ -22,7 +24,9 @@ pub mod model;
 pub mod mysql;
 pub mod probe;
 pub mod registry;
+pub mod replicate;
 pub mod route;
 pub mod scheduler;
 pub mod secrets;
 pub mod snapshot;
+pub mod worker;

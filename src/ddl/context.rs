@@ -1,11 +1,6 @@
 //! Under which server and settings a statement was written: what decides how its text is read.
 
-/// The family of a server.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Flavor {
-    MySql,
-    MariaDb,
-}
+pub use crate::model::Flavor;
 
 /// How the text of a statement is to be read. Everything here comes from the event that carried the statement
 /// (its sql_mode, its default schema) and from the server that wrote it, never from that server's globals of today.

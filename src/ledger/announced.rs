@@ -17,8 +17,21 @@ pub struct AnnouncedDdl {
     pub source_statement: String,
     /// As it is sent to the target.
     pub target_statement: String,
+    /// The SET statement of the session it runs in.
+    pub environment: String,
+    /// It may be run twice: the second time changes nothing.
+    pub repeatable: bool,
     /// The target tables it touches, each as it was before.
     pub before: Vec<Fingerprint>,
+    /// The source's structures once it is applied.
+    pub structures: Vec<StructureChange>,
+}
+
+/// A structure to save, or to forget when `structure` is None.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StructureChange {
+    pub name: TableName,
+    pub structure: Option<String>,
 }
 
 /// A target object as it stands: its definition without counters, and its identity in the storage engine.

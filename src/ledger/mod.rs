@@ -23,7 +23,7 @@ mod structures;
 mod tables;
 mod takeover;
 
-pub use announced::AnnouncedDdl;
+pub use announced::{AnnouncedDdl, Fingerprint, StructureChange};
 pub use cleanup::clean;
 pub use copied::{CopiedRange, CopiedTable, Snapshot, TableState};
 pub use error::Error;

@@ -1,6 +1,7 @@
 //! The source's structures as of the ledger's position: written with the copy, and with every DDL in the
 //! transaction that records it. The text is the catalogue's; it is not looked into here.
 
+use super::announced::StructureChange;
 use super::error::Error;
 use super::tables;
 use super::takeover::Ledger;
@@ -15,6 +16,16 @@ pub struct SavedStructure {
 }
 
 impl Ledger {
+    /// Saves or forgets a structure.
+    pub fn structure_change_statement(&self, change: &StructureChange) -> String {
+        match &change.structure {
+            Some(structure) => {
+                self.structure_statement(&SavedStructure { name: change.name.clone(), structure: structure.clone() })
+            }
+            None => self.forget_structure_statement(&change.name),
+        }
+    }
+
     pub fn structure_statement(&self, saved: &SavedStructure) -> String {
         format!(
             "REPLACE INTO {} (ledger_id, source_schema, source_table, structure) VALUES ({}, {}, {}, {})",

@@ -11,7 +11,7 @@
 pub mod batch;
 mod error;
 mod insert;
-mod statement;
+pub mod statement;
 pub mod writer;
 
 pub use error::Error;

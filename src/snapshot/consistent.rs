@@ -20,12 +20,12 @@ const XA_PATIENCE: Duration = Duration::from_secs(10);
 
 /// Opens `count` sessions at one moment. `read_structures` runs on a session of its own while DDL is locked out, and
 /// before the moment itself, so the lock on commits is held for less than a millisecond.
-pub async fn open<S>(
+pub async fn open<S, E: From<Error>>(
     endpoint: &Endpoint,
     count: usize,
     deadline: Deadline,
-    read_structures: impl AsyncFnOnce(&mut Connection) -> Result<S, Error>,
-) -> Result<Consistent<S>, Error> {
+    read_structures: impl AsyncFnOnce(&mut Connection) -> Result<S, E>,
+) -> Result<Consistent<S>, E> {
     let failed = |doing| move |cause| Error::Source { doing, cause };
     let mut sessions = Vec::with_capacity(count);
     for _ in 0..count {

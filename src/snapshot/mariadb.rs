@@ -13,14 +13,14 @@ const STAGE_WAIT_S: u64 = 5;
 /// How long the sessions may disagree on the way without locks.
 const RETRIES_FOR: Duration = Duration::from_secs(20);
 
-pub(super) async fn open<S>(
+pub(super) async fn open<S, E: From<Error>>(
     sessions: &mut [Connection],
     locking: &mut Connection,
     asking: &mut Connection,
     has_binlog: bool,
     deadline: Deadline,
-    read_structures: impl AsyncFnOnce(&mut Connection) -> Result<S, Error>,
-) -> Result<(Option<SourcePosition>, S), Error> {
+    read_structures: impl AsyncFnOnce(&mut Connection) -> Result<S, E>,
+) -> Result<(Option<SourcePosition>, S), E> {
     let staged = stage(locking, &["START", "BLOCK_DDL"], deadline).await?;
     let structures = read_structures(asking).await?;
     let committed = staged && stage(locking, &["BLOCK_COMMIT"], deadline).await?;
@@ -35,11 +35,11 @@ pub(super) async fn open<S>(
         }
         end(sessions, deadline).await?;
         if retries.is_over() {
-            return Err(Error::NotConsistent {
+            return Err(E::from(Error::NotConsistent {
                 why: "the account may not use BACKUP STAGE (it needs RELOAD), or it did not get through, and the \
                       source writes too fast for the sessions to meet by chance"
                     .to_owned(),
-            });
+            }));
         }
     };
     if staged {
@@ -47,7 +47,8 @@ pub(super) async fn open<S>(
         locking.run("BACKUP STAGE END", "releasing the backup lock", deadline).await.map_err(failed)?;
     }
     if !has_binlog && !committed && sessions.len() > 1 {
-        return Err(Error::NotConsistent { why: "without a binlog, BACKUP STAGE (RELOAD) is needed".to_owned() });
+        let why = "without a binlog, BACKUP STAGE (RELOAD) is needed".to_owned();
+        return Err(E::from(Error::NotConsistent { why }));
     }
     let Some(binlog) = position else { return Ok((None, structures)) };
     let gtid = gtid_at(asking, &binlog, deadline).await?;

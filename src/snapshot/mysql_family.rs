@@ -25,15 +25,15 @@ struct LogStatus {
     binary_log_position: u64,
 }
 
-pub(super) async fn open<S>(
+pub(super) async fn open<S, E: From<Error>>(
     endpoint: &Endpoint,
     sessions: &mut [Connection],
     locking: &mut Connection,
     asking: &mut Connection,
     has_binlog: bool,
     deadline: Deadline,
-    read_structures: impl AsyncFnOnce(&mut Connection) -> Result<S, Error>,
-) -> Result<(Option<SourcePosition>, S), Error> {
+    read_structures: impl AsyncFnOnce(&mut Connection) -> Result<S, E>,
+) -> Result<(Option<SourcePosition>, S), E> {
     let instance_locked =
         optional(locking.run("LOCK INSTANCE FOR BACKUP", "locking DDL out", deadline).await, "lock DDL out")?;
     let structures = read_structures(asking).await?;

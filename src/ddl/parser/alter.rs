@@ -269,12 +269,12 @@ impl Parser<'_> {
     pub fn create_index(&mut self, or_replace: bool, kind: KeyKind, start: usize) -> Result<Statement> {
         let if_not_exists = self.if_not_exists(false);
         let name = self.name()?;
-        self.index_type()?;
+        let hash_before = self.index_type()?;
         self.expect("ON")?;
         let table = self.table(TableRole::Subject)?;
         let parts = self.key_parts()?;
-        self.key_options()?;
-        let key = KeyDefinition { kind, name: Some(name), if_not_exists, parts, span: self.since(start) };
+        let hash = self.key_options()? || hash_before;
+        let key = KeyDefinition { kind, name: Some(name), if_not_exists, parts, hash, span: self.since(start) };
         self.index_end()?;
         Ok(Statement::CreateIndex(CreateIndex { or_replace, table, key }))
     }

@@ -81,12 +81,12 @@ impl Parser<'_> {
     fn key_after_kind(&mut self, start: usize, kind: KeyKind) -> Result<KeyDefinition> {
         let if_not_exists = self.if_not_exists(true);
         let name = if self.is_sign('(') || self.is_index_type() { None } else { Some(self.name()?) };
-        self.index_type()?;
+        let hash_before = self.index_type()?;
         let parts = self.key_parts()?;
-        self.key_options()?;
+        let hash = self.key_options()? || hash_before;
         // the name of a primary key is ignored
         let name = name.filter(|_| kind != KeyKind::Primary);
-        Ok(KeyDefinition { kind, name, if_not_exists, parts, span: self.since(start) })
+        Ok(KeyDefinition { kind, name, if_not_exists, parts, hash, span: self.since(start) })
     }
 
     /// `USING BTREE`, or the old `TYPE BTREE`; a key may be named `type`.
@@ -94,14 +94,16 @@ impl Parser<'_> {
         self.is_keyword("USING") || (self.is_keyword("TYPE") && !self.is_sign_at(1, '('))
     }
 
-    pub fn index_type(&mut self) -> Result<()> {
-        if self.is_index_type() {
-            self.advance();
-            if self.eat_any(&["BTREE", "HASH", "RTREE"]).is_none() {
-                return self.unexpected("BTREE, HASH or RTREE");
-            }
+    /// Reads the type of the index if one is given, and tells whether it is HASH.
+    pub fn index_type(&mut self) -> Result<bool> {
+        if !self.is_index_type() {
+            return Ok(false);
         }
-        Ok(())
+        self.advance();
+        match self.eat_any(&["BTREE", "HASH", "RTREE"]) {
+            Some(name) => Ok(name == "HASH"),
+            None => self.unexpected("BTREE, HASH or RTREE"),
+        }
     }
 
     pub fn key_parts(&mut self) -> Result<Vec<KeyPart>> {
@@ -142,10 +144,12 @@ impl Parser<'_> {
         descending
     }
 
-    pub fn key_options(&mut self) -> Result<()> {
+    /// Options after the parts; true if one of them is `USING HASH`.
+    pub fn key_options(&mut self) -> Result<bool> {
+        let mut hash = false;
         loop {
             if self.is_index_type() {
-                self.index_type()?;
+                hash = self.index_type()? || hash;
             } else if self.eat("KEY_BLOCK_SIZE") {
                 self.eat_sign('=');
                 self.number()?;
@@ -159,7 +163,7 @@ impl Parser<'_> {
                 self.eat_sign('=');
                 self.text()?;
             } else if self.is_any_keyword(&["ALGORITHM", "LOCK"]) {
-                return Ok(());
+                return Ok(hash);
             } else if self.is_name() && self.is_sign_at(1, '=') {
                 self.advance();
                 self.advance();
@@ -168,7 +172,7 @@ impl Parser<'_> {
                 }
                 self.advance();
             } else {
-                return Ok(());
+                return Ok(hash);
             }
         }
     }

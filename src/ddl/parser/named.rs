@@ -26,7 +26,15 @@ impl Parser<'_> {
             while action == Action::Drop && self.eat_sign(',') {
                 sequences.push(self.table(TableRole::Subject)?);
             }
-            return Ok(Named::Sequence { action, or_replace, if_exists, if_not_exists, sequences });
+            let mut data_type = None;
+            while action == Action::Create && !self.at_end() && data_type.is_none() {
+                if self.eat("AS") {
+                    data_type = Some(self.data_type()?);
+                } else {
+                    self.step()?;
+                }
+            }
+            return Ok(Named::Sequence { action, or_replace, if_exists, if_not_exists, sequences, data_type });
         }
         if let Some(kind) = self.routine_kind() {
             return self.routine(action, kind);

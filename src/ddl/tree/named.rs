@@ -1,6 +1,6 @@
 //! Statements of which only the kind and the names of the objects are known.
 
-use super::{Ident, TableRef};
+use super::{DataType, Ident, TableRef};
 use crate::ddl::token::Span;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -54,6 +54,8 @@ pub enum Named {
         if_exists: bool,
         if_not_exists: bool,
         sequences: Vec<TableRef>,
+        /// `AS type` of a CREATE.
+        data_type: Option<DataType>,
     },
     /// Users, roles, grants, passwords.
     Account {

@@ -83,6 +83,8 @@ pub struct KeyDefinition {
     pub name: Option<Ident>,
     pub if_not_exists: bool,
     pub parts: Vec<KeyPart>,
+    /// `USING HASH`.
+    pub hash: bool,
     pub span: Span,
 }
 

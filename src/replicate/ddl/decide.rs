@@ -1,0 +1,522 @@
+//! What to do with a statement of the source. Pure.
+//!
+//! A statement may name several tables, and each is judged by itself: whether the task has it, whether a filter leaves
+//! the statement out, whether its rows stand after the statement already. The catalogue follows everything that
+//! happens to tables of the task, also what is not sent to the target.
+
+use std::collections::BTreeSet;
+
+use crate::binlog::QueryEvent;
+use crate::catalogue::{Applied, Catalogue, Settings, StoredDatabase, StoredShape, shape_changes};
+use crate::ddl::edit::{DefaultCharset, Rewrite};
+use crate::ddl::{AlterSpec, Hazard, Meaning, Named, Parsed, Statement, TableRole, event_kinds, hazards};
+use crate::filter::{EventKind, Filter, Verdict};
+use crate::ledger::StructureChange;
+use crate::model::TableName;
+use crate::mysql::identifier;
+use crate::replicate::sides::Sides;
+use crate::route::Router;
+
+/// The rules and servers a statement is judged under.
+pub struct Rules<'a> {
+    pub filter: &'a Filter,
+    pub router: &'a Router,
+    pub sides: &'a Sides,
+    /// Whether a table's rows stand after the statement already.
+    pub stands_after: &'a dyn Fn(&TableName) -> bool,
+    /// The same for databases and for tables nobody has copied.
+    pub others_stand_after: bool,
+}
+
+/// What becomes of a statement.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Decision {
+    /// Nothing is sent. `notice`: what an operator would want to know of it.
+    PassOver { notice: Option<String>, structures: Vec<StructureChange> },
+    /// To be sent; `touched` are the target tables whose fingerprints tell whether it ran.
+    Apply { statement: String, touched: Vec<TableName>, repeatable: bool, structures: Vec<StructureChange> },
+}
+
+/// Why a statement stops the task.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Stop {
+    pub why: String,
+}
+
+fn stop(why: impl Into<String>) -> Stop {
+    Stop { why: why.into() }
+}
+
+impl Decision {
+    fn nothing() -> Self {
+        Self::PassOver { notice: None, structures: Vec::new() }
+    }
+}
+
+/// Decides, and advances the catalogue. After a [`Stop`] the catalogue is as it was.
+pub fn decide(
+    parsed: &Parsed,
+    query: &QueryEvent,
+    settings: &Settings,
+    catalogue: &mut Catalogue,
+    rules: &Rules<'_>,
+) -> Result<Decision, Stop> {
+    match &parsed.meaning {
+        Meaning::Understood(statement) => {
+            let judge = Judge { parsed, settings, rules };
+            let before = catalogue.clone();
+            let outcome = judge.understood(statement, catalogue);
+            if outcome.is_err() {
+                *catalogue = before;
+            }
+            outcome
+        }
+        Meaning::Named(named) => named_only(named, query, rules),
+        Meaning::NotUnderstood(reason) => not_understood(&parsed.text, &reason.reason, query, rules),
+    }
+}
+
+/// A statement that no rule of the parser fits: it may be passed over only if the task leaves it out by its text, or
+/// has nothing to do with its database.
+fn not_understood(text: &str, reason: &str, query: &QueryEvent, rules: &Rules<'_>) -> Result<Decision, Stop> {
+    let any = TableName::new(query.schema.clone(), "");
+    if !query.schema.is_empty() && !rules.filter.keeps_schema(&query.schema) {
+        return Ok(Decision::nothing());
+    }
+    if matches!(rules.filter.verdict(&any, EventKind::AlterTable, Some(text)), Verdict::Ignore { .. }) {
+        return Ok(Decision::PassOver {
+            notice: Some(format!("left out by a filter: {}", cut(text))),
+            structures: Vec::new(),
+        });
+    }
+    Err(stop(format!("it is not understood ({reason})")))
+}
+
+/// Statements of which only the objects' names are known.
+fn named_only(named: &Named, query: &QueryEvent, rules: &Rules<'_>) -> Result<Decision, Stop> {
+    let keeps = |table: &crate::ddl::TableRef| rules.filter.keeps_table(&table.table);
+    let carried_later = |what: &str| Decision::PassOver {
+        notice: Some(format!("{what} is not carried to the target")),
+        structures: Vec::new(),
+    };
+    Ok(match named {
+        Named::Maintenance { .. } | Named::Session { .. } | Named::TemporaryTables { .. } => Decision::nothing(),
+        Named::Account { .. } | Named::ServerObject { .. } | Named::LoadableFunction { .. } => Decision::nothing(),
+        Named::View { views, .. } if views.iter().any(keeps) => carried_later("a view"),
+        Named::Trigger { table: Some(table), .. } if keeps(table) => carried_later("a trigger"),
+        Named::Routine { routine, .. } if rules.filter.keeps_schema(&routine.table.schema) => {
+            carried_later("a stored routine")
+        }
+        Named::Event { event, .. } if rules.filter.keeps_schema(&event.table.schema) => carried_later("an event"),
+        Named::Sequence { sequences, .. } if sequences.iter().any(keeps) => carried_later("a sequence"),
+        Named::View { .. }
+        | Named::Trigger { .. }
+        | Named::Routine { .. }
+        | Named::Event { .. }
+        | Named::Sequence { .. }
+        | Named::Transaction(_) => Decision::nothing(),
+        Named::Rows { command } => {
+            // A change of rows that was logged as a statement: its effect here could be another.
+            if !query.schema.is_empty() && !rules.filter.keeps_schema(&query.schema) {
+                return Ok(Decision::nothing());
+            }
+            return Err(stop(format!(
+                "a session of the source logged a {command} as a statement (binlog_format was not ROW)"
+            )));
+        }
+    })
+}
+
+struct Judge<'a> {
+    parsed: &'a Parsed,
+    settings: &'a Settings,
+    rules: &'a Rules<'a>,
+}
+
+impl Judge<'_> {
+    fn understood(&self, statement: &Statement, catalogue: &mut Catalogue) -> Result<Decision, Stop> {
+        match statement {
+            Statement::CreateDatabase(create) => {
+                self.database(&create.name.value, EventKind::CreateDatabase, catalogue)
+            }
+            Statement::AlterDatabase(alter) => self.database(&alter.name, EventKind::AlterDatabase, catalogue),
+            Statement::DropDatabase(drop) => self.drop_database(&drop.name.value, catalogue),
+            Statement::DropTable(drop) => {
+                let tables: Vec<TableName> = drop.tables.iter().map(|table| table.table.clone()).collect();
+                self.drop_tables(&tables, catalogue)
+            }
+            Statement::RenameTable(rename) => {
+                let pairs = rename.pairs.iter().map(|(from, to)| (from.table.clone(), to.table.clone())).collect();
+                self.rename_tables(pairs, catalogue)
+            }
+            Statement::AlterTable(alter) => {
+                let renamed = alter.items.iter().find_map(|item| match &item.spec {
+                    AlterSpec::Rename(to) => Some(to.table.clone()),
+                    _ => None,
+                });
+                match renamed {
+                    Some(to) if alter.items.len() == 1 => {
+                        self.rename_tables(vec![(alter.table.table.clone(), to)], catalogue)
+                    }
+                    Some(to) if self.keeps(&alter.table.table) != self.keeps(&to) => {
+                        Err(stop("it changes a table and renames it into or out of the task"))
+                    }
+                    _ => self.one_table(&alter.table.table, statement, catalogue),
+                }
+            }
+            Statement::CreateTable(create) => self.one_table(&create.table.table, statement, catalogue),
+            Statement::CreateTableLike(create) => self.one_table(&create.table.table, statement, catalogue),
+            Statement::TruncateTable(table) => self.one_table(&table.table, statement, catalogue),
+            Statement::CreateIndex(create) => self.one_table(&create.table.table, statement, catalogue),
+            Statement::DropIndex(drop) => self.one_table(&drop.table.table, statement, catalogue),
+        }
+    }
+
+    fn keeps(&self, table: &TableName) -> bool {
+        self.rules.filter.keeps_table(table)
+    }
+
+    fn route(&self, table: &TableName) -> Result<TableName, Stop> {
+        self.rules.router.route_table(table).map_err(|error| stop(error.to_string()))
+    }
+
+    fn follow(&self, catalogue: &mut Catalogue) -> Result<Applied, Stop> {
+        catalogue.apply(self.parsed, self.settings).map_err(|error| stop(error.to_string()))
+    }
+
+    /// A statement on one table (which may name others).
+    fn one_table(&self, table: &TableName, statement: &Statement, catalogue: &mut Catalogue) -> Result<Decision, Stop> {
+        if !self.keeps(table) {
+            return Ok(Decision::nothing());
+        }
+        if (self.rules.stands_after)(table) {
+            return Ok(Decision::nothing());
+        }
+        for other in &self.parsed.uses.tables {
+            let needed = matches!(other.role, TableRole::Like | TableRole::Partition | TableRole::Subject);
+            if needed && !self.keeps(&other.table) {
+                return Err(stop(format!("it needs {}, which is not in this task", other.table)));
+            }
+        }
+        let before = catalogue.table(table).cloned();
+        let applied = self.follow(catalogue)?;
+        if applied.unknown.iter().any(|unknown| self.keeps(unknown)) && !applied.idle {
+            return Err(stop(format!("it changes {table}, whose structure at this position is not known")));
+        }
+        let structures = structures(&applied, catalogue)?;
+        if applied.idle {
+            return Ok(Decision::PassOver { notice: None, structures });
+        }
+        let mut kinds: Vec<EventKind> =
+            event_kinds(statement).into_iter().filter_map(|kind| filter_kind(kind.as_str())).collect();
+        if let (Some(before), Some(after)) = (&before, catalogue.table(table)) {
+            kinds.extend(shape_changes(before, after).into_iter().filter_map(|kind| filter_kind(kind.as_str())));
+        }
+        if self.is_left_out(table, &kinds) {
+            let notice = format!("left out by a filter: {}", cut(&self.parsed.text));
+            return Ok(Decision::PassOver { notice: Some(notice), structures });
+        }
+        self.check_hazards(statement, before.as_deref())?;
+        for name in applied.created.iter().chain(&applied.changed).chain(applied.renamed.iter().map(|(_, to)| to)) {
+            if let Some(shape) = catalogue.table(name) {
+                self.rules.sides.check_collations(name, shape).map_err(|error| stop(error.to_string()))?;
+            }
+        }
+        let touched = self.touched()?;
+        let repeatable = matches!(statement, Statement::TruncateTable(_));
+        let statement = self.rewritten(table, &applied, catalogue)?;
+        Ok(match statement {
+            Some(statement) => Decision::Apply { statement, touched, repeatable, structures },
+            None => Decision::PassOver { notice: None, structures },
+        })
+    }
+
+    fn is_left_out(&self, table: &TableName, kinds: &[EventKind]) -> bool {
+        let text = Some(self.parsed.text.as_str());
+        kinds.iter().any(|kind| matches!(self.rules.filter.verdict(table, *kind, text), Verdict::Ignore { .. }))
+    }
+
+    fn check_hazards(&self, statement: &Statement, before: Option<&crate::catalogue::TableShape>) -> Result<(), Stop> {
+        for hazard in hazards(statement) {
+            match hazard {
+                Hazard::ColumnDefault { column, function } => {
+                    return Err(stop(format!(
+                        "the default of the new column {} calls {function}, which gives other values at the target",
+                        identifier(&column)
+                    )));
+                }
+                Hazard::AutoIncrement { column, new_column } => {
+                    let has_key = before.is_some_and(|shape| shape.primary_key().is_some());
+                    if !(has_key && new_column) {
+                        return Err(stop(format!(
+                            "it numbers the rows of a table without a primary key ({}), in an order that the target \
+                             does not have to follow",
+                            identifier(&column)
+                        )));
+                    }
+                }
+                Hazard::RowsIgnored => {
+                    return Err(stop("ALTER IGNORE drops rows, and which ones depends on the order of reading"));
+                }
+                // The target's table was made by the same statements, so its partitions are the same.
+                Hazard::PartitionRows => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// The target tables whose fingerprints tell whether the statement ran.
+    fn touched(&self) -> Result<Vec<TableName>, Stop> {
+        let subjects = self
+            .parsed
+            .uses
+            .tables
+            .iter()
+            .filter(|named| matches!(named.role, TableRole::Subject | TableRole::Partition))
+            .map(|named| self.route(&named.table))
+            .collect::<Result<BTreeSet<_>, _>>()?;
+        Ok(subjects.into_iter().collect())
+    }
+
+    /// The statement's text for the target; None when no item of it did anything at the source.
+    fn rewritten(&self, table: &TableName, applied: &Applied, catalogue: &Catalogue) -> Result<Option<String>, Stop> {
+        let mut routed = Vec::new();
+        for named in &self.parsed.uses.tables {
+            routed.push((named.table.clone(), self.route(&named.table)?));
+        }
+        let sides = self.rules.sides;
+        let mut rewrite = Rewrite::new(self.parsed);
+        rewrite.route(
+            |name| routed.iter().find(|(from, _)| from == name).map_or_else(|| name.clone(), |(_, to)| to.clone()),
+            |schema| self.rules.router.route_schema(schema).unwrap_or_else(|_| schema.to_owned()),
+        );
+        let unsaid = catalogue.database(&table.schema).map(|collation| DefaultCharset {
+            charset: collation.charset().to_owned(),
+            collation: collation.as_str().to_owned(),
+        });
+        sides.map_collations(&mut rewrite, unsaid);
+        if !applied.idle_items.is_empty() && !rewrite.cut_items(|index| applied.idle_items.contains(&index)) {
+            return Ok(None);
+        }
+        rewrite.cut_select();
+        rewrite.fit_to(sides.target.flavor, sides.target.version);
+        Ok(Some(rewrite.finish()))
+    }
+
+    fn database(&self, name: &str, kind: EventKind, catalogue: &mut Catalogue) -> Result<Decision, Stop> {
+        let rules = self.rules;
+        let concerned = match kind {
+            EventKind::CreateDatabase => rules.filter.keeps_schema(name),
+            _ => rules.filter.keeps_whole_schema(name),
+        };
+        if !concerned {
+            return Ok(Decision::nothing());
+        }
+        if kind == EventKind::AlterDatabase && catalogue.database(name).is_none() {
+            return Err(stop(format!("it changes the database {}, which is not known here", identifier(name))));
+        }
+        let applied = self.follow(catalogue)?;
+        let structures = vec![database_structure(name, catalogue)?];
+        let left_out =
+            matches!(rules.filter.schema_verdict(name, kind, Some(&self.parsed.text)), Verdict::Ignore { .. });
+        if left_out || rules.others_stand_after || applied.idle {
+            return Ok(Decision::PassOver { notice: None, structures });
+        }
+        let mut rewrite = Rewrite::new(self.parsed);
+        let target = rules.router.route_schema(name).map_err(|error| stop(error.to_string()))?;
+        rewrite.route(TableName::clone, |_| target.clone());
+        let server = &self.settings.server_collation;
+        let unsaid = (kind == EventKind::CreateDatabase)
+            .then(|| DefaultCharset { charset: server.charset().to_owned(), collation: server.as_str().to_owned() });
+        rules.sides.map_collations(&mut rewrite, unsaid);
+        rewrite.ensure_if_not_exists();
+        rewrite.fit_to(rules.sides.target.flavor, rules.sides.target.version);
+        Ok(Decision::Apply { statement: rewrite.finish(), touched: Vec::new(), repeatable: true, structures })
+    }
+
+    /// A dropped database takes its tables with it. The target's database goes as a whole only if all of it is this
+    /// source database's.
+    fn drop_database(&self, name: &str, catalogue: &mut Catalogue) -> Result<Decision, Stop> {
+        let rules = self.rules;
+        if !rules.filter.keeps_schema(name) {
+            return Ok(Decision::nothing());
+        }
+        let tables: Vec<TableName> =
+            catalogue.tables().filter(|(table, _)| table.schema == name).map(|(table, _)| table.clone()).collect();
+        let left_out = matches!(
+            rules.filter.schema_verdict(name, EventKind::DropDatabase, Some(&self.parsed.text)),
+            Verdict::Ignore { .. }
+        );
+        let target = rules.router.route_schema(name).map_err(|error| stop(error.to_string()))?;
+        let shared = catalogue
+            .databases()
+            .any(|(other, _)| other != name && rules.router.route_schema(other).is_ok_and(|routed| routed == target));
+        let mut going: Vec<TableName> = Vec::new();
+        for table in &tables {
+            if !(rules.stands_after)(table) {
+                going.push(self.route(table)?);
+            }
+        }
+        let whole = rules.filter.keeps_whole_schema(name)
+            && !shared
+            && !rules.others_stand_after
+            && going.iter().all(|table| table.schema == target);
+        self.follow(catalogue)?;
+        let mut structures: Vec<StructureChange> =
+            tables.into_iter().map(|name| StructureChange { name, structure: None }).collect();
+        structures.push(StructureChange { name: TableName::new(name, ""), structure: None });
+        if left_out {
+            let notice = Some(format!("left out by a filter: {}", cut(&self.parsed.text)));
+            return Ok(Decision::PassOver { notice, structures });
+        }
+        if whole {
+            let statement = format!("DROP DATABASE IF EXISTS {}", identifier(&target));
+            return Ok(Decision::Apply { statement, touched: Vec::new(), repeatable: true, structures });
+        }
+        Ok(self.drop_statement(&going, structures))
+    }
+
+    fn drop_statement(&self, targets: &[TableName], structures: Vec<StructureChange>) -> Decision {
+        if targets.is_empty() {
+            return Decision::PassOver { notice: None, structures };
+        }
+        let names: Vec<String> = targets.iter().map(TableName::to_string).collect();
+        // Nothing but names is in a DROP; repeated, it finds nothing and says so in a note.
+        let statement = format!("DROP TABLE IF EXISTS {}", names.join(", "));
+        Decision::Apply { statement, touched: targets.to_vec(), repeatable: true, structures }
+    }
+
+    fn drop_tables(&self, tables: &[TableName], catalogue: &mut Catalogue) -> Result<Decision, Stop> {
+        let kept: Vec<&TableName> = tables.iter().filter(|table| self.keeps(table)).collect();
+        if kept.is_empty() {
+            return Ok(Decision::nothing());
+        }
+        let mut structures = Vec::new();
+        let mut going = Vec::new();
+        let mut left_out = false;
+        for table in kept {
+            if (self.rules.stands_after)(table) || catalogue.table(table).is_none() {
+                continue;
+            }
+            structures.push(StructureChange { name: table.clone(), structure: None });
+            if self.is_left_out(table, &[EventKind::DropTable]) {
+                left_out = true;
+            } else {
+                going.push(self.route(table)?);
+            }
+            catalogue.forget_table(table);
+        }
+        let decision = self.drop_statement(&going, structures);
+        Ok(match decision {
+            Decision::PassOver { structures, .. } if left_out => Decision::PassOver {
+                notice: Some(format!("left out by a filter: {}", cut(&self.parsed.text))),
+                structures,
+            },
+            other => other,
+        })
+    }
+
+    fn rename_tables(&self, pairs: Vec<(TableName, TableName)>, catalogue: &mut Catalogue) -> Result<Decision, Stop> {
+        let mut statements = Vec::new();
+        let mut structures = Vec::new();
+        let mut touched = BTreeSet::new();
+        let mut notices = Vec::new();
+        let mut dropped = Vec::new();
+        for (from, to) in pairs {
+            match (self.keeps(&from), self.keeps(&to)) {
+                (false, false) => continue,
+                (false, true) => {
+                    if (self.rules.stands_after)(&to) {
+                        continue;
+                    }
+                    return Err(stop(format!(
+                        "it renames {from}, which this task has not copied, to {to}, which belongs to it"
+                    )));
+                }
+                (true, _) if catalogue.table(&from).is_none() && (self.rules.stands_after)(&from) => continue,
+                (true, false) => {
+                    notices
+                        .push(format!("{from} was renamed to {to} and has left the task; the target keeps its copy"));
+                    catalogue.forget_table(&from);
+                    structures.push(StructureChange { name: from, structure: None });
+                    continue;
+                }
+                (true, true) => {}
+            }
+            let Some(shape) = catalogue.table(&from).cloned() else {
+                return Err(stop(format!("it renames {from}, whose structure at this position is not known")));
+            };
+            let (target_from, target_to) = (self.route(&from)?, self.route(&to)?);
+            let from_stands = (self.rules.stands_after)(&from);
+            let to_stands = (self.rules.stands_after)(&to);
+            if from_stands {
+                continue;
+            }
+            catalogue.forget_table(&from);
+            structures.push(StructureChange { name: from.clone(), structure: None });
+            if to_stands {
+                // The new name was copied after the rename: what is left under the old one is what was renamed.
+                dropped.push(target_from);
+                continue;
+            }
+            catalogue.add_table(to.clone(), shape);
+            if self.is_left_out(&from, &[EventKind::RenameTable]) {
+                notices.push(format!("left out by a filter: {}", cut(&self.parsed.text)));
+            } else if target_from != target_to {
+                statements.push(format!("{target_from} TO {target_to}"));
+                touched.extend([target_from, target_to]);
+            }
+            structures.push(table_structure(&to, catalogue)?);
+        }
+        let notice = (!notices.is_empty()).then(|| notices.join("; "));
+        match (statements.is_empty(), dropped.is_empty()) {
+            (true, true) => Ok(Decision::PassOver { notice, structures }),
+            (true, false) => Ok(self.drop_statement(&dropped, structures)),
+            (false, true) => Ok(Decision::Apply {
+                statement: format!("RENAME TABLE {}", statements.join(", ")),
+                touched: touched.into_iter().collect(),
+                repeatable: false,
+                structures,
+            }),
+            (false, false) => {
+                Err(stop("it renames tables of which some were copied before it and some after; copy the task anew"))
+            }
+        }
+    }
+}
+
+fn table_structure(name: &TableName, catalogue: &Catalogue) -> Result<StructureChange, Stop> {
+    let shape = catalogue.table(name).map(|shape| StoredShape::to_json(shape)).transpose();
+    Ok(StructureChange { name: name.clone(), structure: shape.map_err(|error| stop(error.to_string()))? })
+}
+
+fn database_structure(name: &str, catalogue: &Catalogue) -> Result<StructureChange, Stop> {
+    let defaults = catalogue.database(name).map(StoredDatabase::to_json).transpose();
+    Ok(StructureChange {
+        name: TableName::new(name, ""),
+        structure: defaults.map_err(|error| stop(error.to_string()))?,
+    })
+}
+
+/// What to save of what a statement did to the catalogue.
+fn structures(applied: &Applied, catalogue: &Catalogue) -> Result<Vec<StructureChange>, Stop> {
+    let gone = applied.dropped.iter().chain(applied.renamed.iter().map(|(from, _)| from));
+    let mut changes: Vec<StructureChange> =
+        gone.map(|name| StructureChange { name: name.clone(), structure: None }).collect();
+    let there = applied.created.iter().chain(&applied.changed).chain(applied.renamed.iter().map(|(_, to)| to));
+    for name in there {
+        changes.push(table_structure(name, catalogue)?);
+    }
+    Ok(changes)
+}
+
+/// The filter's kind of the same name.
+fn filter_kind(name: &str) -> Option<EventKind> {
+    EventKind::ALL.iter().copied().find(|kind| kind.name() == name)
+}
+
+/// A statement for a message: its beginning. Statements may hold literals, so not the whole.
+fn cut(text: &str) -> String {
+    let shown: String = text.chars().take(120).collect();
+    if shown.len() < text.len() { format!("{shown}…") } else { shown }
+}

@@ -1,0 +1,72 @@
+//! What can stop replication. Every kind says where in the source's binlog it happened.
+
+use crate::model::TableName;
+use crate::{ledger, mysql};
+
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    #[error("cannot {doing}")]
+    Source {
+        doing: &'static str,
+        #[source]
+        cause: mysql::Error,
+    },
+    #[error("cannot {doing} the target at {position}")]
+    Target {
+        doing: &'static str,
+        position: String,
+        #[source]
+        cause: mysql::Error,
+    },
+    #[error("the target refuses a change of {table} ({key}) at {position}")]
+    Refused {
+        table: TableName,
+        key: String,
+        position: String,
+        #[source]
+        cause: mysql::Error,
+    },
+    /// The cheapest detector of every mistake: an UPDATE or DELETE did not match exactly its row.
+    #[error("a change of {table} ({key}) at {position} matched {found} rows of the target instead of {expected}")]
+    Mismatch { table: TableName, key: String, position: String, expected: u64, found: u64 },
+    /// The target took a value, but said that it is not the one that was sent.
+    #[error("the target would alter a value of {table} ({key}) at {position}: {warning}")]
+    Altered { table: TableName, key: String, position: String, warning: String },
+    #[error("the binlog cannot be decoded after {position}")]
+    Decode {
+        position: String,
+        #[source]
+        cause: Box<crate::binlog::BinlogError>,
+    },
+    /// Something in the binlog that this version does not apply, and must not skip.
+    #[error("{what} at {position} is not replicated")]
+    Unsupported { what: String, position: String },
+    #[error("the structure of {table} at {position} does not fit the binlog: {why}")]
+    Structure { table: TableName, position: String, why: String },
+    #[error("the statement at {position} is not understood: {why}: {statement}")]
+    Statement { statement: String, position: String, why: String },
+    #[error("the target refuses the DDL at {position}: {statement}")]
+    DdlRefused {
+        statement: String,
+        position: String,
+        #[source]
+        cause: mysql::Error,
+    },
+    #[error("{table} at the target does not fit: {why}")]
+    TargetTable { table: TableName, why: String },
+    #[error("column {column} of {table} has the collation {collation}, which the target does not know")]
+    UnknownCollation { table: TableName, column: String, collation: String },
+    /// The source is another server than the one this task was begun with, or its log was begun anew.
+    #[error("{why}")]
+    ForeignPosition { why: String },
+    /// A DDL was under way when an earlier run ended, and it cannot be told whether it was applied.
+    #[error("it cannot be told whether the DDL at {position} was applied before the crash: {statement}")]
+    UndecidedDdl { statement: String, position: String },
+    #[error(transparent)]
+    Ledger(#[from] ledger::Error),
+    #[error("{0}")]
+    Route(String),
+    /// Asked to stop; no error for the user.
+    #[error("replication was asked to stop")]
+    Stopped,
+}

@@ -1,0 +1,150 @@
+//! The applier's part that turns row events into changes.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio_util::sync::CancellationToken;
+
+use super::applier::{Applier, describe};
+use super::error::Error;
+use super::literal;
+use super::table::{FlowParts, TableFlow, make_flow};
+use super::transaction::{Change, Image, Row, Transaction};
+use crate::binlog::{BinlogError, RowChange, RowsEvent, RowsKind, TableMap, Value};
+use crate::filter::{EventKind, Verdict};
+use crate::model::BinlogPosition;
+use crate::mysql::Deadline;
+
+/// How long the target may take to tell of a table.
+const ASKING: Duration = Duration::from_secs(60);
+
+impl Applier {
+    pub(super) async fn take_rows(
+        &mut self,
+        rows: &RowsEvent,
+        end: &BinlogPosition,
+        stop: &CancellationToken,
+    ) -> Result<(), Error> {
+        if rows.is_dummy() {
+            return Ok(());
+        }
+        let Some(current) = &self.state.current else {
+            return Err(self.unsupported("a row outside of a transaction".to_owned(), end));
+        };
+        if current.is_applied {
+            return Ok(());
+        }
+        let Some(map) = self.state.numbers.get(&rows.table_id).cloned() else {
+            return Err(self.unsupported("rows of a table that was not described".to_owned(), end));
+        };
+        if self.stands_after(&map.name, end) {
+            return Ok(());
+        }
+        let Some(flow) = self.flow(&map, end).await? else { return Ok(()) };
+        let kind = match rows.kind {
+            RowsKind::Insert => EventKind::Insert,
+            RowsKind::Update => EventKind::Update,
+            RowsKind::Delete => EventKind::Delete,
+        };
+        if matches!(self.filter.verdict(&map.name, kind, None), Verdict::Ignore { .. }) {
+            return Ok(());
+        }
+        self.decode(rows, &flow, end)?;
+        self.stream_if_large(stop).await
+    }
+
+    /// What is made of a table as it is described; None: it is not of this task.
+    async fn flow(&mut self, map: &Arc<TableMap>, end: &BinlogPosition) -> Result<Option<Arc<TableFlow>>, Error> {
+        let address = Arc::as_ptr(map) as usize;
+        if let Some((_, flow)) = self.state.flows.get(&address) {
+            return Ok(flow.clone());
+        }
+        let flow =
+            if self.filter.keeps_table(&map.name) { Some(Arc::new(self.make_flow(map, end).await?)) } else { None };
+        self.state.flows.insert(address, (Arc::clone(map), flow.clone()));
+        Ok(flow)
+    }
+
+    async fn make_flow(&mut self, map: &Arc<TableMap>, end: &BinlogPosition) -> Result<TableFlow, Error> {
+        let gtid = self.state.current.as_ref().and_then(|current| current.gtid.as_ref());
+        let position = describe(end, gtid);
+        let shape = self.catalogue.table(&map.name).cloned().ok_or_else(|| Error::Structure {
+            table: map.name.clone(),
+            position: position.clone(),
+            why: "the task knows no structure of it at this place".to_owned(),
+        })?;
+        let target = self.router.route_table(&map.name).map_err(|error| Error::Route(error.to_string()))?;
+        let parts =
+            FlowParts { source: &map.name, shape: &shape, table_map: map, target: &target, position: &position };
+        make_flow(&parts, &mut self.targets, self.control.connection(), Deadline::after(ASKING)).await
+    }
+
+    /// Writes every row's cells as literals and notes its keys.
+    fn decode(&mut self, rows: &RowsEvent, flow: &Arc<TableFlow>, end: &BinlogPosition) -> Result<(), Error> {
+        let failed = |cause: BinlogError| Error::Decode { position: end.to_string(), cause: Box::new(cause) };
+        let Some(current) = &mut self.state.current else { return Ok(()) };
+        let transaction = &mut current.transaction;
+        let cascades = flow.is_parent
+            && rows.kind != RowsKind::Insert
+            && !rows.flags.no_foreign_key_checks()
+            && !rows.flags.uses_sql_foreign_keys();
+        let mut reader = rows.rows(&flow.plan).map_err(failed)?;
+        while let Some(RowChange { before, after }) = reader.next_row().map_err(failed)? {
+            let mut relaxed = false;
+            let mut write = |values: &[Value<'_>]| -> Result<Image, Error> {
+                let (image, has_error_value) =
+                    write_image(transaction, flow, values).map_err(|error| Error::Structure {
+                        table: flow.apply.source.clone(),
+                        position: end.to_string(),
+                        why: error.to_string(),
+                    })?;
+                relaxed |= has_error_value;
+                let cells = &transaction.cells;
+                flow.keys.add(&mut self.state.keys, values, |column| cells.get(image, column));
+                Ok(image)
+            };
+            let row = match (before, after) {
+                (None, Some(after)) => Row::Insert { after: write(after)? },
+                (Some(before), None) => Row::Delete { before: write(before)? },
+                (Some(before), Some(after)) => Row::Update { before: write(before)?, after: write(after)? },
+                (None, None) => continue,
+            };
+            transaction.changes.push(Change { table: Arc::clone(&flow.apply), row, cascades, relaxed });
+        }
+        Ok(())
+    }
+
+    /// A transaction that does not fit goes out in pieces, after everything before it.
+    async fn stream_if_large(&mut self, stop: &CancellationToken) -> Result<(), Error> {
+        let limit = self.limits.transaction_bytes;
+        let Some(current) = &mut self.state.current else { return Ok(()) };
+        if current.transaction.weight() < limit {
+            return Ok(());
+        }
+        if !current.is_streaming {
+            current.is_streaming = true;
+            self.barrier(stop).await?;
+        }
+        let Some(current) = &mut self.state.current else { return Ok(()) };
+        let piece = std::mem::take(&mut current.transaction);
+        self.state.keys.clear();
+        self.send_piece(piece, false, stop).await
+    }
+}
+
+/// Writes the cells of one row; whether it holds an ENUM's error value.
+fn write_image(
+    transaction: &mut Transaction,
+    flow: &TableFlow,
+    values: &[Value<'_>],
+) -> Result<(Image, bool), crate::binlog::ValueError> {
+    let image = transaction.cells.next_image();
+    let mut has_error_value = false;
+    for column in &flow.columns {
+        let value = values.get(column.value).unwrap_or(&Value::Null);
+        has_error_value |= column.is_error_value(value);
+        literal::append(transaction.cells.buffer(), &column.form, value)?;
+        transaction.cells.end_cell();
+    }
+    Ok((image, has_error_value))
+}

@@ -1,0 +1,159 @@
+//! A source transaction as the lanes apply it: row changes whose cells are already text for the target.
+//!
+//! Text is written once, when the event is decoded, into one buffer for the whole transaction; what follows only
+//! compares and copies slices of it.
+
+use std::sync::Arc;
+
+use crate::ledger::TransactionId;
+use crate::model::TableName;
+
+/// How a column is compared with a literal when a row has no key to be found by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Compare {
+    /// Numbers, dates, binary strings: equal means the same.
+    Exact,
+    /// Characters: the collation first, for an index; then the bytes.
+    Characters,
+    /// A JSON type of the server's own.
+    Json,
+    /// By its bytes in hexadecimal.
+    Geometry,
+}
+
+/// A column of the target that is written. Its place is that of its cells.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ApplyColumn {
+    /// Quoted.
+    pub name: String,
+    pub compare: Compare,
+}
+
+/// A table of the target, with what the statements need.
+#[derive(Debug, PartialEq, Eq)]
+pub struct ApplyTable {
+    pub target: TableName,
+    pub source: TableName,
+    pub columns: Vec<ApplyColumn>,
+    /// The columns of the key that finds a row (primary, else unique without NULL); empty: all columns do.
+    pub identity: Vec<usize>,
+    /// The columns of every other unique key.
+    pub other_unique: Vec<Vec<usize>>,
+    /// Columns that the server would set by itself in an UPDATE (ON UPDATE CURRENT_TIMESTAMP), so that they are
+    /// always named.
+    pub always_set: Vec<usize>,
+    /// Tied to others by ON DELETE/UPDATE CASCADE or SET NULL: changes keep their order across those tables.
+    pub keeps_order: bool,
+}
+
+impl ApplyTable {
+    pub fn has_key(&self) -> bool {
+        !self.identity.is_empty()
+    }
+}
+
+/// A row: `columns.len()` cells from this index on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Image(pub u32);
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Row {
+    Insert { after: Image },
+    Update { before: Image, after: Image },
+    Delete { before: Image },
+}
+
+#[derive(Debug, Clone)]
+pub struct Change {
+    pub table: Arc<ApplyTable>,
+    pub row: Row,
+    /// Run with foreign key checks, so that the target cascades as the source did.
+    pub cascades: bool,
+    /// Holds an ENUM's error value, which strict mode refuses.
+    pub relaxed: bool,
+}
+
+/// Literals, one after the other.
+#[derive(Debug, Default, Clone)]
+pub struct CellText {
+    text: Vec<u8>,
+    ends: Vec<u32>,
+}
+
+impl CellText {
+    /// The buffer to write the next literal to; [`Self::end_cell`] closes it.
+    pub fn buffer(&mut self) -> &mut Vec<u8> {
+        &mut self.text
+    }
+
+    pub fn end_cell(&mut self) {
+        self.ends.push(u32::try_from(self.text.len()).unwrap_or(u32::MAX));
+    }
+
+    /// Where the next row's cells will begin.
+    pub fn next_image(&self) -> Image {
+        Image(u32::try_from(self.ends.len()).unwrap_or(u32::MAX))
+    }
+
+    /// The literal of a column of a row.
+    pub fn get(&self, image: Image, column: usize) -> &[u8] {
+        let index = image.0 as usize + column;
+        let start = match index.checked_sub(1) {
+            None => 0,
+            Some(before) => self.ends.get(before).copied().unwrap_or_default() as usize,
+        };
+        let end = self.ends.get(index).copied().unwrap_or_default() as usize;
+        self.text.get(start..end).unwrap_or_default()
+    }
+
+    pub fn bytes(&self) -> usize {
+        self.text.len() + self.ends.len() * 4
+    }
+
+    /// Forgets everything but keeps the memory.
+    pub fn clear(&mut self) {
+        self.text.clear();
+        self.ends.clear();
+    }
+}
+
+/// A source transaction, or the piece of one that fits into memory.
+#[derive(Debug, Default, Clone)]
+pub struct Transaction {
+    /// Its place in the order of this run's ledger.
+    pub number: u64,
+    /// None for a piece: the whole is one target transaction, whose end carries the id.
+    pub id: Option<TransactionId>,
+    pub changes: Vec<Change>,
+    pub cells: CellText,
+    /// Where it ends in the source's binlog, for messages.
+    pub position: String,
+}
+
+impl Transaction {
+    /// Bytes of memory it holds, about.
+    pub fn weight(&self) -> usize {
+        self.cells.bytes() + self.changes.len() * size_of::<Change>() + 200
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cells_are_found_by_row_and_column() {
+        let mut cells = CellText::default();
+        let mut images = Vec::new();
+        for row in [["1", "'a'"], ["2", "NULL"]] {
+            images.push(cells.next_image());
+            for cell in row {
+                cells.buffer().extend_from_slice(cell.as_bytes());
+                cells.end_cell();
+            }
+        }
+        assert_eq!((cells.get(images[0], 0), cells.get(images[0], 1)), (b"1".as_slice(), b"'a'".as_slice()));
+        assert_eq!(cells.get(images[1], 1), b"NULL");
+        assert_eq!(cells.get(images[1], 9), b"");
+    }
+}

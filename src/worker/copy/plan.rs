@@ -1,0 +1,102 @@
+//! What to do with each table: copy it, copy it anew, leave it as it is. Pure.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::catalogue::TableShape;
+use crate::ddl::ReferenceAction;
+use crate::ledger::{CopiedTable, TableState};
+use crate::model::TableName;
+
+/// A table the source holds now.
+pub struct Present<'a> {
+    pub name: &'a TableName,
+    pub shape: &'a TableShape,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Task {
+    /// Not seen by an earlier run.
+    Copy,
+    /// An earlier run did not finish it: what it left in the target goes, and it is read from the new snapshot.
+    CopyAnew { number: u32 },
+    /// An earlier run copied all of its rows; they stand at its snapshot's position.
+    Keep { number: u32 },
+}
+
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct CopyPlan {
+    pub tasks: BTreeMap<TableName, Task>,
+    /// Begun by an earlier run and gone from the source since: what is in the target of them goes too.
+    pub abandoned: Vec<u32>,
+}
+
+/// Compares what the source holds with what earlier runs have done. `one_position`: all tables must stand at one
+/// position (mode `full`, which has no replay to bring them together), so nothing is kept unless all is.
+pub fn plan(present: &[Present<'_>], known: &[CopiedTable], one_position: bool) -> CopyPlan {
+    let by_name: BTreeMap<&TableName, &CopiedTable> = known.iter().map(|table| (&table.source, table)).collect();
+    let finished = |table: &CopiedTable| matches!(table.state, TableState::Copied | TableState::Done);
+    let mut plan = CopyPlan::default();
+    for table in present {
+        let task = match by_name.get(table.name) {
+            None => Task::Copy,
+            Some(known) if finished(known) => Task::Keep { number: known.number },
+            Some(known) => Task::CopyAnew { number: known.number },
+        };
+        plan.tasks.insert(table.name.clone(), task);
+    }
+    let present_names: BTreeSet<&TableName> = present.iter().map(|table| table.name).collect();
+    plan.abandoned = known
+        .iter()
+        .filter(|table| !finished(table) && !present_names.contains(&table.source))
+        .map(|table| table.number)
+        .collect();
+    let incomplete = plan.tasks.values().any(|task| !matches!(task, Task::Keep { .. })) || !plan.abandoned.is_empty();
+    let is_several = known.iter().any(&finished);
+    if one_position && incomplete && is_several {
+        copy_anew(&mut plan, |_| true);
+        let gone = known.iter().filter(|table| finished(table) && !present_names.contains(&table.source));
+        plan.abandoned.extend(gone.map(|table| table.number));
+    } else {
+        // Replaying a parent's changes cascades into its children: they must stand at one position.
+        for group in cascade_groups(present) {
+            if group.iter().any(|name| plan.tasks.get(name).is_some_and(|task| !matches!(task, Task::Keep { .. }))) {
+                copy_anew(&mut plan, |name| group.contains(name));
+            }
+        }
+    }
+    plan
+}
+
+fn copy_anew(plan: &mut CopyPlan, chosen: impl Fn(&TableName) -> bool) {
+    for (name, task) in &mut plan.tasks {
+        if let Task::Keep { number } = *task
+            && chosen(name)
+        {
+            *task = Task::CopyAnew { number };
+        }
+    }
+}
+
+/// Tables that cascades connect, directly or through others.
+fn cascade_groups(present: &[Present<'_>]) -> Vec<BTreeSet<TableName>> {
+    let mut groups: Vec<BTreeSet<TableName>> = Vec::new();
+    for table in present {
+        let parents = table.shape.foreign_keys.iter().filter(|key| cascades(key.on_delete) || cascades(key.on_update));
+        for key in parents {
+            let mut group = BTreeSet::from([table.name.clone(), key.parent.clone()]);
+            groups.retain(|other| {
+                let apart = other.is_disjoint(&group);
+                if !apart {
+                    group.extend(other.iter().cloned());
+                }
+                apart
+            });
+            groups.push(group);
+        }
+    }
+    groups
+}
+
+pub fn cascades(action: ReferenceAction) -> bool {
+    matches!(action, ReferenceAction::Cascade | ReferenceAction::SetNull)
+}

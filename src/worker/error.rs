@@ -1,0 +1,64 @@
+//! What can end a run. Each kind knows what was being done; [`super::verdict`] says what comes next.
+
+use crate::model::TableName;
+use crate::{ledger, load, mysql, replicate, snapshot};
+
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    #[error("cannot {doing} of the source")]
+    Source {
+        doing: &'static str,
+        #[source]
+        cause: mysql::Error,
+    },
+    #[error("cannot {doing} the target")]
+    Target {
+        doing: &'static str,
+        #[source]
+        cause: mysql::Error,
+    },
+    #[error("the opening of the run did not end in time")]
+    OpeningTimedOut,
+    #[error("the rules of the task are not usable: {why}")]
+    Rules { why: String },
+    #[error("{why}")]
+    SourceReplaced { why: String },
+    #[error("the source has no binlog (log_bin is off), which this task needs")]
+    NoBinlog,
+    #[error("{table} uses the engine {engine}, whose rows no snapshot can hold still")]
+    Engine { table: TableName, engine: String },
+    #[error("the definition of {table} is not understood: {why}")]
+    Definition { table: TableName, why: String },
+    #[error("{table} exists at the target and holds rows that this task has not written")]
+    TargetNotEmpty { table: TableName },
+    #[error("{table} exists at the target and does not fit: {why}")]
+    TargetMisfit { table: TableName, why: String },
+    #[error("the target refuses to make {table}")]
+    TargetTable {
+        table: TableName,
+        #[source]
+        cause: mysql::Error,
+    },
+    #[error("the target refuses the statement: {statement}")]
+    TargetStatement {
+        statement: String,
+        #[source]
+        cause: mysql::Error,
+    },
+    #[error("mode {mode} is not built yet")]
+    ModeUnsupported { mode: &'static str },
+    #[error(transparent)]
+    Snapshot(#[from] snapshot::Error),
+    #[error(transparent)]
+    Load(#[from] load::Error),
+    #[error(transparent)]
+    Replicate(#[from] replicate::Error),
+    #[error(transparent)]
+    Ledger(#[from] ledger::Error),
+    /// A task of the run ended in a panic: a mistake of ours, reported instead of hidden.
+    #[error("an internal error: {0}")]
+    Internal(String),
+    /// Asked to stop; no error for the user.
+    #[error("the run was asked to stop")]
+    Stopped,
+}

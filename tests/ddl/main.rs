@@ -1,0 +1,16 @@
+//! The DDL parser and the catalogue: on a corpus of statements, on random text, and against real servers.
+#![expect(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::print_stderr,
+    reason = "a test that cannot go on fails where it stands"
+)]
+
+mod corpus;
+mod grammar;
+mod logged;
+mod server;
+mod shown;
+mod stories;
+mod summary;
