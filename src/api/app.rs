@@ -3,13 +3,15 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::sync::{Notify, watch};
+use tokio_util::sync::CancellationToken;
 
-use super::error::{ApiError, ApiResult};
+use super::error::ApiResult;
 use crate::metastore::Store;
-use crate::model::Epoch;
+use crate::model::SourceName;
 use crate::model::change::Change;
+use crate::reconciler::Reconciler;
 use crate::registry::Registry;
+use crate::telemetry::Metrics;
 
 /// For a call that asks one server one thing.
 pub const PROBE_DEADLINE: Duration = Duration::from_secs(10);
@@ -21,9 +23,12 @@ pub const PRECHECK_DEADLINE: Duration = Duration::from_secs(60);
 pub struct App {
     pub store: Store,
     pub registry: Arc<Registry>,
-    /// The epoch while this process leads.
-    pub epoch: watch::Receiver<Option<Epoch>>,
-    pub wake: Arc<Notify>,
+    pub reconciler: Arc<Reconciler>,
+    pub metrics: Arc<Metrics>,
+    /// Cancelled when this process begins to shut down.
+    pub stopping: CancellationToken,
+    /// How long a deletion may wait for its target when the call does not say.
+    pub delete_wait: Duration,
     pub master: MasterIdentity,
 }
 
@@ -36,12 +41,19 @@ pub struct MasterIdentity {
 }
 
 impl App {
+    /// Forgets all progress of these subtasks. Their records change: they are to be read again.
+    pub async fn remove_meta(&self, selected: &super::tasks::Selected) -> ApiResult<()> {
+        let sources: Vec<SourceName> = selected.subtasks.iter().map(|subtask| subtask.id.source.clone()).collect();
+        Ok(self.reconciler.remove_meta(&selected.task.name, &sources).await?)
+    }
+
+    /// Whether this process leads.
+    pub fn leads(&self) -> bool {
+        self.reconciler.leads()
+    }
+
     /// Stores changes of intent, all or none, and has them acted on.
     pub async fn commit(&self, changes: Vec<Change>) -> ApiResult<()> {
-        let epoch = *self.epoch.borrow();
-        let epoch = epoch.ok_or_else(ApiError::no_leader)?;
-        self.store.commit(epoch, changes).await?;
-        self.wake.notify_one();
-        Ok(())
+        Ok(self.reconciler.commit(changes).await?)
     }
 }

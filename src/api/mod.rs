@@ -6,6 +6,8 @@
 //! The surprise: a success answers what is *wanted*; how far it is true is read from the status calls.
 
 pub mod app;
+mod cluster;
+mod control_error;
 mod docs;
 mod document;
 mod duration;
@@ -14,9 +16,11 @@ mod error;
 mod extract;
 mod failures;
 mod faults;
+mod health;
 mod holders;
 mod layers;
 mod names;
+mod not_built;
 mod page;
 mod pretty;
 mod router;
@@ -26,6 +30,6 @@ mod tasks;
 mod time;
 mod waiting;
 
-pub use app::App;
+pub use app::{App, MasterIdentity};
 pub use document::{Documents, documents};
 pub use router::router;

@@ -12,7 +12,7 @@ use utoipa_axum::routes;
 use super::app::App;
 use super::document::BaseDocument;
 use super::error::ApiError;
-use super::{docs, layers, sources};
+use super::{cluster, docs, health, layers, not_built, sources, tasks};
 
 /// All operations of the document.
 pub fn routes() -> OpenApiRouter<App> {
@@ -27,12 +27,28 @@ pub fn routes() -> OpenApiRouter<App> {
         .routes(routes!(sources::switch::disable_source))
         .routes(routes!(sources::browse::list_schemas))
         .routes(routes!(sources::browse::list_tables))
+        .routes(routes!(tasks::create::create_task, tasks::read::list_tasks))
+        .routes(routes!(tasks::read::get_task, tasks::update::update_task))
+        .routes(routes!(tasks::read::get_status))
+        .routes(routes!(tasks::start::start_task))
+        .routes(routes!(tasks::stop::stop_task))
+        .routes(routes!(cluster::get_info, cluster::update_info))
+        .routes(routes!(cluster::list_masters))
+        .routes(routes!(cluster::delete_master))
+        .routes(routes!(cluster::list_workers))
+        .routes(routes!(cluster::delete_worker))
 }
 
 /// The whole API, ready to be served.
 pub fn router(app: App) -> Router {
     let (router, _) = routes().split_for_parts();
-    layers::wrap(router.route("/api/v1/docs/{*part}", get(docs::get_part)).fallback(unknown_path).with_state(app))
+    let router = router
+        .route("/api/v1/docs/{*part}", get(docs::get_part))
+        .route("/healthz", get(health::healthz))
+        .route("/readyz", get(health::readyz))
+        .route("/metrics", get(health::metrics))
+        .fallback(unknown_path);
+    layers::wrap(not_built::add(router).with_state(app))
 }
 
 /// A path with a slash too many is sent to the one without; anything else is unknown.

@@ -11,7 +11,7 @@ use super::client::{self, Ending, Identity, WorkerView};
 use super::*;
 use crate::metastore::{Place, Store};
 use crate::model::report::{Outcome, RunState, SubtaskReport, Unit};
-use crate::model::subtask::{SubtaskConfig, TaskMode, Wanted, WantedSubtask};
+use crate::model::subtask::{OnDuplicate, SubtaskConfig, TaskMode, Wanted, WantedSubtask};
 use crate::model::{Endpoint, Epoch, Generation, LedgerId, SourceName, SubtaskId, TaskName, WorkerName};
 use crate::registry::{Expiry, MasterClock, Registry, Seen, Tenure, WorkerState};
 use crate::secrets::Sealer;
@@ -100,8 +100,8 @@ fn wanted_subtask(task: &str, wanted: Wanted, generation: u64) -> WantedSubtask 
     let config = SubtaskConfig {
         ledger_id: LedgerId::new(),
         ledger_kept: false,
-        on_duplicate: Default::default(),
         mode: TaskMode::All,
+        on_duplicate: OnDuplicate::Error,
         source: endpoint.clone(),
         enable_gtid: false,
         names_ignore_case: false,

@@ -42,6 +42,8 @@ pub enum ProbeError {
         #[source]
         cause: Box<RouteError>,
     },
+    #[error("the source has no timestamp for {0}")]
+    NoTimestamp(String),
     #[error("database {0} is not known to the source, or hidden from the account")]
     UnknownSchema(String),
 }
@@ -94,6 +96,10 @@ impl ProbeError {
                 .fault(self.to_string())
                 .with_cause(Chain(cause.as_ref()))
                 .with_workaround("see `task.table_migrate_rule`"),
+            Self::NoTimestamp(_) => codes::API_COMMON
+                .fault(self.to_string())
+                .on_source()
+                .with_workaround("`start_time`: expected a time from 1970 on that exists in the source's zone"),
             Self::UnknownSchema(_) => codes::DATABASE_QUERY_FAILED
                 .fault(self.to_string())
                 .on_source()

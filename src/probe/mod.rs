@@ -9,6 +9,7 @@ mod browse;
 mod cleanup;
 mod connection;
 mod error;
+mod local_time;
 pub mod precheck;
 mod rules;
 
@@ -16,4 +17,5 @@ pub use browse::{schemas, tables};
 pub use cleanup::clean;
 pub use connection::{check_source, check_target};
 pub use error::{ProbeError, Side};
+pub use local_time::local_time;
 pub use rules::Rules;

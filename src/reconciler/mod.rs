@@ -11,6 +11,7 @@ mod deletion;
 mod error;
 mod latch;
 mod memory;
+mod metrics;
 mod office;
 mod removal;
 mod settings;
@@ -20,6 +21,7 @@ mod wanted;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
 use tokio::sync::Notify;
@@ -31,6 +33,7 @@ pub use cleanup::TargetCleaner;
 pub use deletion::{DeleteTask, Deletion};
 pub use error::ControlError;
 pub use latch::Latch;
+pub use metrics::ControlMetrics;
 pub use office::Claim;
 pub use settings::Settings;
 pub use wanted::subtask_config;
@@ -67,6 +70,7 @@ pub struct Reconciler {
     activated: Notify,
     /// Everything spawned here; [`Reconciler::run`] waits for it.
     tasks: TaskTracker,
+    leader_starts: AtomicU64,
 }
 
 impl Reconciler {
@@ -80,6 +84,7 @@ impl Reconciler {
             cleaning: cleanup::Cleaning::default(),
             activated: Notify::new(),
             tasks: TaskTracker::new(),
+            leader_starts: AtomicU64::new(0),
         })
     }
 
@@ -131,6 +136,8 @@ impl Reconciler {
             news.borrow_and_update();
             retry_us = self.round().await;
         }
+        // What came in last, above all how runs ended, is stored under this leadership.
+        self.round().await;
         self.tasks.close();
         if tokio::time::timeout(self.settings.grace, self.tasks.wait()).await.is_err() {
             tracing::warn!(

@@ -5,6 +5,7 @@
 //! believing in itself before anybody else may lead.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use tokio::time::{Instant, sleep, timeout_at};
@@ -95,6 +96,7 @@ impl Reconciler {
         self.memory.replace(everything);
         self.parts.outbox.take_office(epoch);
         self.parts.tenure.hold(epoch, sent + self.settings.lease);
+        self.leader_starts.fetch_add(1, Ordering::Relaxed);
         tracing::info!(master.epoch = epoch.0, "leading");
         self.activate();
         Ok(())

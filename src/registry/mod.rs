@@ -8,6 +8,7 @@
 mod clock;
 mod entry;
 mod liveness;
+mod metrics;
 mod seen;
 mod tenure;
 #[cfg(test)]
@@ -22,6 +23,7 @@ use tokio::sync::watch;
 pub use clock::MasterClock;
 pub use entry::{OpenRun, WorkerStatus};
 pub use liveness::{Event, WorkerState};
+pub use metrics::WorkMetrics;
 pub use seen::Seen;
 pub use tenure::Tenure;
 

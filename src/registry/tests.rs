@@ -6,7 +6,7 @@ use crate::model::{Generation, SourceName};
 
 const EXPIRY_US: i64 = 3_500_000;
 
-fn registry() -> Registry {
+pub(super) fn registry() -> Registry {
     Registry::new(Expiry { worker_us: EXPIRY_US })
 }
 
@@ -14,7 +14,7 @@ fn name(worker: &str) -> WorkerName {
     WorkerName::new(worker)
 }
 
-fn record(worker: &str, epoch: u64) -> WorkerRecord {
+pub(super) fn record(worker: &str, epoch: u64) -> WorkerRecord {
     WorkerRecord {
         name: name(worker),
         address: String::new(),
@@ -25,11 +25,11 @@ fn record(worker: &str, epoch: u64) -> WorkerRecord {
     }
 }
 
-fn id(task: &str) -> SubtaskId {
+pub(super) fn id(task: &str) -> SubtaskId {
     SubtaskId { task: TaskName::new(task), source: SourceName::new("s") }
 }
 
-fn subtask(task: &str, generation: u64, state: RunState) -> SubtaskReport {
+pub(super) fn subtask(task: &str, generation: u64, state: RunState) -> SubtaskReport {
     SubtaskReport {
         id: id(task),
         generation: Generation(generation),
@@ -44,7 +44,7 @@ fn subtask(task: &str, generation: u64, state: RunState) -> SubtaskReport {
     }
 }
 
-fn report(worker: &str, number: u64, subtasks: Vec<SubtaskReport>) -> WorkerReport {
+pub(super) fn report(worker: &str, number: u64, subtasks: Vec<SubtaskReport>) -> WorkerReport {
     let open = subtasks.iter().filter(|subtask| subtask.state != RunState::Closed);
     WorkerReport {
         worker: name(worker),

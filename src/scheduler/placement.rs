@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use super::{Plan, Standing, Step, World};
 use crate::model::record::SubtaskRecord;
+use crate::model::report::Outcome;
 use crate::model::subtask::Wanted;
 use crate::model::{Epoch, SourceName, WorkerName};
 
@@ -66,7 +67,7 @@ pub fn place(world: &World) -> Option<(WorkerName, Epoch)> {
 pub(super) fn replace_lost(world: &World, plan: &mut Plan) {
     let mut loads = Loads::of(world);
     let mut runs: BTreeMap<&SourceName, Vec<&SubtaskRecord>> = BTreeMap::new();
-    for subtask in world.subtasks.values().filter(|subtask| may_be_open(world, subtask)) {
+    for subtask in world.subtasks.values().filter(|subtask| goes_on(world, subtask)) {
         runs.entry(&subtask.id.source).or_default().push(subtask);
     }
     for source in world.sources.keys() {
@@ -99,10 +100,12 @@ pub(super) fn replace_lost(world: &World, plan: &mut Plan) {
     }
 }
 
-/// Whether somebody who held the source may have opened this run. It need not matter while it is being deleted; but a
-/// deletion may fail.
-fn may_be_open(world: &World, subtask: &SubtaskRecord) -> bool {
-    subtask.wanted == Wanted::Running && world.ended(subtask).is_none()
+/// Whether the next holder shall open this run. Either it may be open somewhere still, or its holder closed it in order
+/// to leave, which is no failure and not counted as one.
+fn goes_on(world: &World, subtask: &SubtaskRecord) -> bool {
+    let ended = world.ended(subtask).map(|(report, _)| &report.outcome);
+    // It need not matter while the subtask is being deleted; but a deletion may fail.
+    subtask.wanted == Wanted::Running && matches!(ended, None | Some(Some(Outcome::Stopped)))
 }
 
 /// The number of a run is given to one incarnation only: it is a new one for whoever comes next.

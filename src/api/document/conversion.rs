@@ -77,10 +77,17 @@ fn convert_null(fields: &mut Object) {
     }
     for word in ["oneOf", "anyOf"] {
         let Some(Value::Array(choices)) = fields.get(word) else { continue };
-        let rest: Vec<Value> = choices.iter().filter(|c| c.get("type") != Some(&json!("null"))).cloned().collect();
+        let mut rest: Vec<Value> =
+            choices.iter().filter(|choice| choice.get("type") != Some(&json!("null"))).cloned().collect();
         if rest.len() < choices.len() {
             let word_after = if rest.len() == 1 { "allOf" } else { word };
             fields.remove(word);
+            if let [Value::Object(only)] = rest.as_mut_slice()
+                && let Some(description) = only.remove("description")
+            {
+                fields.insert("description".to_owned(), description);
+                unwrap_reference(only);
+            }
             fields.insert(word_after.to_owned(), Value::Array(rest));
             fields.insert("nullable".to_owned(), json!(true));
         }
@@ -103,6 +110,17 @@ fn convert_examples(fields: &mut Object) {
         && !fields.contains_key("example")
     {
         fields.insert("example".to_owned(), examples.swap_remove(0));
+    }
+}
+
+/// A reference that has lost the words beside it needs no wrapping any more.
+fn unwrap_reference(fields: &mut Object) {
+    if let Some(Value::Array(wrapped)) = fields.get("allOf")
+        && let [only] = wrapped.as_slice()
+        && let Some(reference) = only.get("$ref").cloned()
+    {
+        fields.remove("allOf");
+        fields.insert("$ref".to_owned(), reference);
     }
 }
 
@@ -134,6 +152,10 @@ mod tests {
             (
                 json!({"type": "integer", "exclusiveMinimum": 3}),
                 json!({"type": "integer", "minimum": 3, "exclusiveMinimum": true}),
+            ),
+            (
+                json!({"oneOf": [{"$ref": "#/x", "description": "d"}, {"type": "null"}]}),
+                json!({"description": "d", "allOf": [{"$ref": "#/x"}], "nullable": true}),
             ),
             (json!({"const": "a"}), json!({"enum": ["a"]})),
             (json!({"type": "string", "examples": ["a", "b"]}), json!({"type": "string", "example": "a"})),

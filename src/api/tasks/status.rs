@@ -7,7 +7,7 @@ use crate::api::faults::{source_without_worker, worker_not_heard};
 use crate::api::holders::Holder;
 use crate::api::time::to_rfc3339;
 use crate::model::report::{ErrorReport, LoadProgress, Outcome, RunState, SubtaskReport, SyncProgress, Unit, Verdict};
-use crate::model::subtask::TaskMode;
+use crate::model::subtask::{TaskMode, Wanted};
 use crate::model::wire::{DumpStatus, LoadStatus, SubTaskError, SubTaskNotice, SubTaskStatus, SyncStatus, TaskStage};
 use crate::model::{Generation, SourcePosition, SubtaskId};
 
@@ -16,6 +16,7 @@ use crate::model::{Generation, SourcePosition, SubtaskId};
 pub struct Known<'a> {
     pub id: &'a SubtaskId,
     pub mode: TaskMode,
+    pub wanted: Wanted,
     /// The last generation given out; 0: never started.
     pub generation: Generation,
     pub holder: Holder<'a>,
@@ -26,8 +27,10 @@ pub struct Known<'a> {
 /// The stage and whether work in flight is being ended.
 fn stage(known: &Known<'_>) -> (TaskStage, bool) {
     let Some(report) = known.report else {
+        // A worker that is heard, and says nothing of a subtask that shall not run, has no run of it.
+        let idle = known.wanted == Wanted::Stopped && matches!(known.holder, Holder::Heard(_));
         let never_run = known.generation == Generation(0);
-        return (if never_run { TaskStage::Stopped } else { TaskStage::Unknown }, false);
+        return (if never_run || idle { TaskStage::Stopped } else { TaskStage::Unknown }, false);
     };
     match (report.state, &report.outcome, known.holder) {
         (RunState::Closed, Some(Outcome::NeverRun) | None, _) => (TaskStage::Stopped, false),
@@ -230,7 +233,8 @@ mod tests {
 
     fn status_of(holder: Holder<'_>, generation: u64, report: Option<&SubtaskReport>) -> SubTaskStatus {
         let id = id();
-        status(&Known { id: &id, mode: TaskMode::All, generation: Generation(generation), holder, report })
+        let (mode, wanted) = (TaskMode::All, Wanted::Running);
+        status(&Known { id: &id, mode, wanted, generation: Generation(generation), holder, report })
     }
 
     #[test]
