@@ -385,6 +385,7 @@ impl Applier {
                 self.beat(false);
                 Ok(())
             }
+            () = tokio::time::sleep(KEEPALIVE) => Ok(self.control.check(Deadline::after(KEEPALIVE)).await?),
         }
     }
 
