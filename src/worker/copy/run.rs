@@ -446,6 +446,6 @@ async fn finish(opened: &mut Opened, config: &SubtaskConfig) -> Result<(), Error
     let none = crate::ledger::AppliedSet::default();
     let progress = low_water.as_ref().map(|low_water| (low_water, &none));
     opened.control.transact(&[ledger.phase_statement(phase)], progress, "end the copy in", deadline).await?;
-    opened.found.phase = phase;
+    opened.found = ledger.reread(&mut opened.control, Deadline::after(LEDGER_PATIENCE)).await?;
     Ok(())
 }
