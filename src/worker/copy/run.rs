@@ -7,7 +7,7 @@ use std::time::Duration;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
-use super::pipeline::{Pipeline, TableJob};
+use super::pipeline::{KEEPALIVE, Pipeline, TableJob};
 use super::plan::{Present, Task, plan};
 use super::prepare::{Making, Standing, make_database, making, standing, target_databases};
 use super::structures::{self, SourceStructures, SourceTable};
@@ -382,7 +382,7 @@ fn describe(misfit: &Misfit) -> String {
 
 /// Runs the pairs side by side; the first that fails ends all.
 async fn move_rows(
-    opened: &Opened,
+    opened: &mut Opened,
     sessions: Vec<Connection>,
     tables: Vec<TableJob>,
     pairs: usize,
@@ -404,7 +404,18 @@ async fn move_rows(
         });
     }
     let mut first_error = None;
-    while let Some(joined) = running.join_next().await {
+    let mut keepalive = tokio::time::interval(KEEPALIVE);
+    loop {
+        let joined = tokio::select! {
+            joined = running.join_next() => match joined {
+                Some(joined) => joined,
+                None => break,
+            },
+            _ = keepalive.tick() => {
+                opened.control.check(Deadline::after(KEEPALIVE)).await?;
+                continue;
+            }
+        };
         let outcome = joined.unwrap_or_else(|error| Err(Error::Internal(error.to_string())));
         if let Err(error) = outcome {
             halt.cancel();
@@ -435,6 +446,6 @@ async fn finish(opened: &mut Opened, config: &SubtaskConfig) -> Result<(), Error
     let none = crate::ledger::AppliedSet::default();
     let progress = low_water.as_ref().map(|low_water| (low_water, &none));
     opened.control.transact(&[ledger.phase_statement(phase)], progress, "end the copy in", deadline).await?;
-    opened.found.phase = phase;
+    opened.found = ledger.reread(&mut opened.control, Deadline::after(LEDGER_PATIENCE)).await?;
     Ok(())
 }
