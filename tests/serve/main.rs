@@ -1,6 +1,8 @@
 //! The process `ferrymaster serve`: how it begins, what it refuses, how it ends. Without any database; what it does with
 //! them is told elsewhere.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on fails, and says why")]
+
 #[path = "../support/mod.rs"]
 mod support;
 
