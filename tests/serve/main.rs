@@ -13,7 +13,7 @@ use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
 use support::ferrymaster::{Ferrymaster, Start, free_port};
-use support::wait::{secs, until};
+use support::wait::{secs, until, until_true};
 
 /// Runs the binary to its end, which must come by itself.
 fn run(arguments: &[&str], environment: &[(&str, &str)]) -> Output {
@@ -94,9 +94,11 @@ async fn one_process_has_a_data_directory_and_a_copy_is_another_one() {
 
 #[tokio::test]
 async fn a_frozen_one_leads_again_when_it_wakes_and_gives_its_worker_no_new_numbers() {
-    let ferrymaster = Ferrymaster::start().await;
+    let arguments = ["--leader-lease", "500ms", "--heartbeat", "200ms", "--worker-expiry", "1s"];
+    let ferrymaster = Ferrymaster::start_with(Start { arguments: &arguments, ..Start::default() }).await;
     ferrymaster.freeze();
-    std::thread::sleep(Duration::from_secs(5)); // longer than lease and expiry: that is the case
+    let frozen = Instant::now();
+    until_true("lease and expiry have run out", secs(10), async || frozen.elapsed() > Duration::from_secs(2)).await;
     ferrymaster.thaw();
     ferrymaster.until_logged(&["leading", "master.epoch=2"], secs(10)).await;
     until("it is ready", secs(10), async || match ferrymaster.api.get("/readyz").await {
@@ -154,10 +156,13 @@ async fn it_refuses_a_taken_port_a_loose_key_and_a_strange_key() {
 #[tokio::test]
 async fn a_client_that_says_nothing_or_half_a_request_is_cut_off() {
     let ferrymaster = Ferrymaster::start().await;
-    for beginning in ["", "GET /healthz HTT"] {
+    let begun = ["", "GET /healthz HTT"].map(|beginning| {
         let mut client = TcpStream::connect(("127.0.0.1", ferrymaster.port)).unwrap();
         client.set_read_timeout(Some(secs(20))).unwrap();
         client.write_all(beginning.as_bytes()).unwrap();
+        client
+    });
+    for mut client in begun {
         let mut answer = Vec::new();
         // Closed with or without a word; not kept for ever.
         client.read_to_end(&mut answer).expect("the connection is closed in time");
