@@ -1,5 +1,6 @@
 //! What handlers work with.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -7,8 +8,8 @@ use tokio_util::sync::CancellationToken;
 
 use super::error::ApiResult;
 use crate::metastore::Store;
-use crate::model::SourceName;
 use crate::model::change::Change;
+use crate::model::{SourceName, TaskName};
 use crate::reconciler::Reconciler;
 use crate::registry::Registry;
 use crate::telemetry::Metrics;
@@ -52,8 +53,21 @@ impl App {
         self.reconciler.leads()
     }
 
-    /// Stores changes of intent, all or none, and has them acted on.
+    /// Stores changes of intent, all or none, and has them acted on. Refused while another call is at the same task.
     pub async fn commit(&self, changes: Vec<Change>) -> ApiResult<()> {
-        Ok(self.reconciler.commit(changes).await?)
+        let tasks: BTreeSet<&TaskName> = changes.iter().filter_map(task_of).collect();
+        let latches = tasks.into_iter().map(|task| self.reconciler.hold(task)).collect::<Result<Vec<_>, _>>()?;
+        self.reconciler.commit(changes).await?;
+        drop(latches);
+        Ok(())
+    }
+}
+
+fn task_of(change: &Change) -> Option<&TaskName> {
+    match change {
+        Change::InsertTask(record) | Change::UpdateTask(record) => Some(&record.name),
+        Change::InsertSubtask(record) => Some(&record.id.task),
+        Change::Want(want) => Some(&want.id.task),
+        _ => None,
     }
 }

@@ -6,6 +6,7 @@
 //! The surprise: a success answers what is *wanted*; how far it is true is read from the status calls.
 
 pub mod app;
+mod cleanups;
 mod cluster;
 mod control_error;
 mod docs;

@@ -12,7 +12,7 @@ use utoipa_axum::routes;
 use super::app::App;
 use super::document::BaseDocument;
 use super::error::ApiError;
-use super::{cluster, docs, health, layers, not_built, sources, tasks};
+use super::{cleanups, cluster, docs, health, layers, not_built, sources, tasks};
 
 /// All operations of the document.
 pub fn routes() -> OpenApiRouter<App> {
@@ -21,17 +21,19 @@ pub fn routes() -> OpenApiRouter<App> {
         .routes(routes!(docs::get_openapi_31))
         .routes(routes!(docs::get_dm_30))
         .routes(routes!(sources::create::create_source, sources::read::list_sources))
-        .routes(routes!(sources::read::get_source, sources::update::update_source))
+        .routes(routes!(sources::read::get_source, sources::update::update_source, sources::delete::delete_source))
         .routes(routes!(sources::read::get_status))
         .routes(routes!(sources::switch::enable_source))
         .routes(routes!(sources::switch::disable_source))
         .routes(routes!(sources::browse::list_schemas))
         .routes(routes!(sources::browse::list_tables))
         .routes(routes!(tasks::create::create_task, tasks::read::list_tasks))
-        .routes(routes!(tasks::read::get_task, tasks::update::update_task))
+        .routes(routes!(tasks::read::get_task, tasks::update::update_task, tasks::delete::delete_task))
         .routes(routes!(tasks::read::get_status))
         .routes(routes!(tasks::start::start_task))
         .routes(routes!(tasks::stop::stop_task))
+        .routes(routes!(cleanups::list_cleanups))
+        .routes(routes!(cleanups::update_cleanup, cleanups::delete_cleanup))
         .routes(routes!(cluster::get_info, cluster::update_info))
         .routes(routes!(cluster::list_masters))
         .routes(routes!(cluster::delete_master))

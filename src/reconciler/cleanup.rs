@@ -118,9 +118,7 @@ impl Reconciler {
         for record in self.memory.cleanups() {
             let patience =
                 if urgent.contains(&record.id) { self.settings.cleanup_first } else { self.patience(&record) };
-            let due_us = record
-                .tried_us
-                .map_or(0, |tried_us| tried_us.saturating_add(i64::try_from(patience.as_micros()).unwrap_or(i64::MAX)));
+            let due_us = record.tried_us.map_or(0, |tried_us| after(tried_us, patience));
             if now_us < due_us || self.cleaning.is_reserved(record.id) {
                 continue;
             }
@@ -132,6 +130,11 @@ impl Reconciler {
                 }
             });
         }
+    }
+
+    /// When a cleanup is tried next at the latest. None: it was not tried yet, and is about to be.
+    pub fn next_try_us(&self, record: &CleanupRecord) -> Option<i64> {
+        record.tried_us.map(|tried_us| after(tried_us, self.patience(record)))
     }
 
     fn patience(&self, record: &CleanupRecord) -> Duration {
@@ -185,6 +188,10 @@ impl Reconciler {
         self.activate();
         Ok(())
     }
+}
+
+fn after(at_us: i64, patience: Duration) -> i64 {
+    at_us.saturating_add(i64::try_from(patience.as_micros()).unwrap_or(i64::MAX))
 }
 
 fn unknown(error: ControlError, id: Uuid) -> ControlError {

@@ -2,6 +2,7 @@
 
 pub mod browse;
 pub mod create;
+pub mod delete;
 mod document;
 pub mod read;
 mod status;

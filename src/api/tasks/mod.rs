@@ -4,6 +4,7 @@ mod changes;
 mod checked;
 mod copy_options;
 pub mod create;
+pub mod delete;
 mod document;
 mod precheck;
 pub mod read;

@@ -12,6 +12,7 @@ use crate::api::extract::{Json, Path, Query, TaskPath};
 use crate::api::failures::Refused;
 use crate::api::faults;
 use crate::api::waiting::{Wait, stages_of};
+use crate::error::Fault;
 use crate::model::change::{Change, Want};
 use crate::model::record::SubtaskRecord;
 use crate::model::report::{Outcome, RunState};
@@ -37,25 +38,30 @@ pub async fn start_task(
 ) -> ApiResult<StatusCode> {
     let name = TaskName::new(path.task_name);
     let start_time = check_times(&request)?;
-    let selected = select(&app, &name, request.source_name_list.as_ref()).await?;
+    let mut selected = select(&app, &name, request.source_name_list.as_ref()).await?;
     let remove_meta = request.remove_meta == Some(true);
     check_start(&selected, start_time.is_some(), remove_meta)?;
+    if remove_meta {
+        if let Some(running) = selected.subtasks.iter().find(|subtask| subtask.wanted == Wanted::Running) {
+            return Err(runs_already(&name, running).into());
+        }
+        app.remove_meta(&selected).await?;
+        // Their records are others now.
+        selected = select(&app, &name, request.source_name_list.as_ref()).await?;
+    }
     let mut wants = Vec::new();
+    let begins_anew = start_time.is_some() || remove_meta;
     for subtask in &selected.subtasks {
-        if is_under_way(subtask) {
-            if start_time.is_some() || remove_meta {
-                return Err(runs_already(&name, subtask).into());
-            }
-            continue;
+        match (progress_of(subtask), begins_anew) {
+            (Progress::UnderWay, true) => return Err(runs_already(&name, subtask).into()),
+            (Progress::UnderWay | Progress::Finished, false) => continue,
+            (Progress::Finished, true) | (Progress::Idle, _) => {}
         }
         let at = match start_time {
             None => None,
             Some(start_time) => Some(start_at(&selected, subtask, start_time).await?),
         };
         wants.push(want_running(subtask, at));
-    }
-    if remove_meta {
-        app.remove_meta(&selected).await?;
     }
     let expected = stages_of(&wants);
     app.commit(wants).await?;
@@ -109,14 +115,25 @@ fn check_start(selected: &Selected, has_start_time: bool, remove_meta: bool) -> 
     Ok(())
 }
 
-/// Wanted to run, and its present run has not ended.
-fn is_under_way(subtask: &SubtaskRecord) -> bool {
-    let ended = subtask.concluded().is_some_and(|report| report.state == RunState::Closed);
-    let finished = subtask.concluded().is_some_and(|report| report.outcome == Some(Outcome::Finished));
-    subtask.wanted == Wanted::Running && (!ended || finished)
+/// How far a subtask is from what a start asks for.
+enum Progress {
+    /// Wanted to run, and its present run has not ended.
+    UnderWay,
+    /// All of its work is done: running it again would find nothing to do.
+    Finished,
+    Idle,
 }
 
-fn runs_already(name: &TaskName, subtask: &SubtaskRecord) -> crate::error::Fault {
+fn progress_of(subtask: &SubtaskRecord) -> Progress {
+    let ended = subtask.concluded().filter(|r| r.state == RunState::Closed);
+    match ended {
+        Some(report) if report.outcome == Some(Outcome::Finished) => Progress::Finished,
+        None if subtask.wanted == Wanted::Running => Progress::UnderWay,
+        _ => Progress::Idle,
+    }
+}
+
+fn runs_already(name: &TaskName, subtask: &SubtaskRecord) -> Fault {
     faults::common(
         format!("task {name} runs already on source {}", subtask.id.source),
         "`start_time` and `remove_meta` need a stopped task: stop it first",

@@ -25,7 +25,7 @@ impl<'a> Statuses<'a> {
         subtasks
             .iter()
             .map(|subtask| {
-                let reported = seen.get(&subtask.id).map(|seen| &seen.report);
+                let reported = seen.get(&subtask.id).map(|seen| seen.report.as_ref());
                 let concluded = subtask.conclusion.as_ref().map(|conclusion| &conclusion.report);
                 status(&Known {
                     id: &subtask.id,
@@ -33,7 +33,7 @@ impl<'a> Statuses<'a> {
                     wanted: subtask.wanted,
                     generation: subtask.generation,
                     holder: self.holders.of(&subtask.id.source),
-                    report: latest(reported.map(AsRef::as_ref), concluded),
+                    report: latest(reported, concluded),
                 })
             })
             .collect()

@@ -3,6 +3,8 @@
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+use super::{Secret, SourceNameList};
+
 /// Progress rows of a deleted task that are still in its target. Removal is tried again until it succeeds, or the
 /// record is discarded.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
@@ -11,8 +13,8 @@ pub struct Cleanup {
     pub id: String,
     /// The deleted task.
     pub task_name: String,
-    /// The source of the deleted subtask.
-    pub source_name: String,
+    /// The sources whose progress is left.
+    pub source_name_list: SourceNameList,
     /// The target, as `user@host:port`.
     pub target: String,
     /// The database in the target that holds the rows.
@@ -34,6 +36,16 @@ pub struct Cleanup {
     #[schema(nullable = false, format = DateTime)]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next_attempt_at: Option<String>,
+}
+
+/// Another account for a cleanup whose own no longer works.
+#[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
+pub struct UpdateCleanupRequest {
+    /// The user at the target.
+    pub user: String,
+    /// Its password.
+    #[schema(value_type = String)]
+    pub password: Secret,
 }
 
 /// Open cleanups, oldest first.

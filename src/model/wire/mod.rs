@@ -16,7 +16,7 @@ pub mod status;
 pub mod task;
 pub mod task_config;
 
-pub use cleanup::{Cleanup, GetCleanupListResponse};
+pub use cleanup::{Cleanup, GetCleanupListResponse, UpdateCleanupRequest};
 pub use cluster::{
     AlertManagerTopology, ClusterMaster, ClusterTopology, ClusterWorker, GetClusterInfoResponse,
     GetClusterMasterListResponse, GetClusterWorkerListResponse, GrafanaTopology, MasterTopology, PrometheusTopology,
