@@ -3,6 +3,8 @@
 //! A [`Fault`] is data: it travels from a worker to the master and into an answer. Inside a room errors are typed
 //! enums with their causes as sources; each room turns its own into faults at its border.
 
+pub mod codes;
+
 use std::fmt;
 
 use serde::{Deserialize, Serialize};

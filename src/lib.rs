@@ -10,16 +10,29 @@
 //! - which tables, under which name: [`filter`], [`route`]
 //! - the driver of the databases, and nothing else: [`mysql`]
 
+pub mod api;
 pub mod binlog;
 pub mod catalogue;
+pub mod cli;
+pub mod config;
 pub mod ddl;
 pub mod error;
 pub mod filter;
 pub mod ledger;
+pub mod link;
 pub mod load;
+pub mod master;
+pub mod metastore;
 pub mod model;
 pub mod mysql;
+pub mod probe;
+pub mod reconciler;
+pub mod registry;
 pub mod replicate;
 pub mod route;
+pub mod scheduler;
+pub mod secrets;
+pub mod shutdown;
 pub mod snapshot;
+pub mod telemetry;
 pub mod worker;

@@ -48,21 +48,15 @@ impl Heartbeat {
 
     /// Version 2: tagged fields, unknown ones passed over.
     pub(super) fn parse_v2(cursor: &mut Cursor<'_>) -> Result<Self, BinlogError> {
-        const END: u64 = 0;
         const FILE: u64 = 1;
         const POSITION: u64 = 2;
         let (mut file, mut position) = (None, None);
         while !cursor.is_empty() {
-            let field = cursor.lenenc("a field's number")?;
-            if field == END {
-                break;
-            }
-            let length = cursor.length("a field's length")?;
-            let mut value = cursor.part(length, "a field")?;
-            match field {
-                FILE => file = Some(file_name(&mut value)?),
-                POSITION => position = Some(value.lenenc("the position")?),
-                _ => {}
+            match next_field(cursor)? {
+                None => break,
+                Some((FILE, mut value)) => file = Some(file_name(&mut value)?),
+                Some((POSITION, mut value)) => position = Some(value.lenenc("the position")?),
+                Some(_) => {}
             }
         }
         let file = file.ok_or_else(|| cursor.malformed("a file name"))?;
@@ -141,6 +135,17 @@ pub(super) fn parse_checkpoint(cursor: &mut Cursor<'_>) -> Result<String, Binlog
     cursor.text(length as usize, "a file name").map(str::to_owned)
 }
 
+/// The next of MySQL's tagged fields: a number, a length, and that much; None at the mark of their end.
+fn next_field<'a>(cursor: &mut Cursor<'a>) -> Result<Option<(u64, Cursor<'a>)>, BinlogError> {
+    const END: u64 = 0;
+    let field = cursor.lenenc("a field's number")?;
+    if field == END {
+        return Ok(None);
+    }
+    let length = cursor.length("a field's length")?;
+    Ok(Some((field, cursor.part(length, "a field")?)))
+}
+
 /// All that is left. The name ends before the first NUL, should there be one.
 fn file_name(cursor: &mut Cursor<'_>) -> Result<String, BinlogError> {
     let at = cursor.clone();
@@ -163,18 +168,11 @@ pub(super) struct PayloadHead {
 impl PayloadHead {
     /// Leaves the cursor at the first packed byte.
     pub(super) fn parse(cursor: &mut Cursor<'_>) -> Result<Self, BinlogError> {
-        const END: u64 = 0;
         const PACKED_SIZE: u64 = 1;
         const METHOD: u64 = 2;
         const UNPACKED_SIZE: u64 = 3;
         let (mut method, mut packed_size, mut unpacked_size) = (None, None, 0);
-        loop {
-            let field = cursor.lenenc("a field's number")?;
-            if field == END {
-                break;
-            }
-            let length = cursor.length("a field's length")?;
-            let mut value = cursor.part(length, "a field")?;
+        while let Some((field, mut value)) = next_field(cursor)? {
             match field {
                 PACKED_SIZE => packed_size = Some(value.length("the packed size")?),
                 METHOD => method = Some(value.lenenc("the packing method")?),

@@ -2,17 +2,26 @@
 //!
 //! A document is a tree of offsets into its own bytes. They come from outside, so depth is limited as in MySQL,
 //! and every byte is printed at most once: offsets that point to the same place again and again could make a huge
-//! text from a small document. The surprise: what JSON has no type for (dates, bytes, bits) prints as a string, so
-//! its text does not read back as the same type; decimals print as plain numbers and read back as doubles.
+//! text from a small document. The surprise: what JSON has no type for (dates, bytes, bits) prints as a string, and
+//! decimals print as plain numbers, so the text of such a document reads back as another one: see [`JsonFidelity`].
 
 use super::ValueError;
 use super::cursor::le_uint;
 use super::value::temporal::{DateTime, Time};
-use super::value::{decimal::Decimal, float, write_int, write_uint};
+use super::value::{Decimal, decimal, float, write_int, write_uint};
 
 /// A JSON document in MySQL's binary form, not checked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct JsonBinary<'a>(pub &'a [u8]);
+
+/// Whether a text reads back as an equal document.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum JsonFidelity {
+    Exact,
+    /// Some value has an SQL type that JSON does not have (DATE, TIME, DATETIME, DECIMAL, bytes, …): it would read
+    /// back as a string or a double.
+    TypesLost,
+}
 
 /// As in MySQL.
 const DEPTH_MAX: usize = 100;
@@ -35,18 +44,20 @@ const OPAQUE: u8 = 0x0f;
 impl JsonBinary<'_> {
     /// Appends the document's text. An empty document is `null`, as MySQL reads it: non-strict sessions can store
     /// such. After an error (virtual columns of old servers may be cut short) `out` is as it was before.
-    pub fn write_text(&self, out: &mut Vec<u8>) -> Result<(), ValueError> {
+    pub fn write_text(&self, out: &mut Vec<u8>) -> Result<JsonFidelity, ValueError> {
         let Some((kind, data)) = self.0.split_first() else {
             out.extend_from_slice(b"null");
-            return Ok(());
+            return Ok(JsonFidelity::Exact);
         };
         let start = out.len();
-        let mut writer = Writer { document: self.0, budget: self.0.len(), out };
+        let fidelity = JsonFidelity::Exact;
+        let mut writer = Writer { document: self.0, budget: self.0.len(), fidelity, out };
         let written = writer.write(*kind, data, 0);
+        let fidelity = writer.fidelity;
         if written.is_err() {
             out.truncate(start);
         }
-        written
+        written.map(|()| fidelity)
     }
 }
 
@@ -54,6 +65,7 @@ struct Writer<'d, 'o> {
     document: &'d [u8],
     /// Bytes of the document not printed yet.
     budget: usize,
+    fidelity: JsonFidelity,
     out: &'o mut Vec<u8>,
 }
 
@@ -226,12 +238,14 @@ impl<'d> Writer<'d, '_> {
         let Some((sql_type, rest)) = data.split_first() else {
             return Err(self.malformed(data, "the type of an opaque value"));
         };
+        self.fidelity = JsonFidelity::TypesLost;
         let (length, rest) = self.read_length(rest)?;
         let bytes = self.take(rest, length, "an opaque value")?;
         if *sql_type == NEWDECIMAL {
-            let decimal = bytes
-                .split_first_chunk::<2>()
-                .and_then(|([precision, scale], mut digits)| Decimal::take(*precision, *scale, &mut digits));
+            let decimal = bytes.split_first_chunk::<2>().and_then(|([precision, scale], digits)| {
+                let digits = digits.get(..usize::from(decimal::binary_size(*precision, *scale)?))?;
+                Some(Decimal::new(*precision, *scale, digits))
+            });
             let decimal = decimal.ok_or_else(|| self.malformed(rest, "a decimal"))?;
             return decimal.write_text(self.out).map_err(|_| self.malformed(rest, "a decimal"));
         }
@@ -304,7 +318,7 @@ mod tests {
 
     fn text(document: &[u8]) -> Result<String, ValueError> {
         let mut out = Vec::new();
-        JsonBinary(document).write_text(&mut out).map(|()| String::from_utf8(out).unwrap())
+        JsonBinary(document).write_text(&mut out).map(|_| String::from_utf8(out).unwrap())
     }
 
     #[test]
@@ -343,6 +357,15 @@ mod tests {
         assert_eq!(text(&opaque(7, packed(day, clock, 0))).unwrap(), "\"2015-01-15 23:24:25.000000\"");
         assert_eq!(text(&opaque(10, packed(day, 0, 0))).unwrap(), "\"2015-01-15\"");
         assert_eq!(text(&opaque(11, (-(clock << 24)).to_le_bytes())).unwrap(), "\"-23:24:25.000000\"");
+    }
+
+    #[test]
+    fn a_text_that_reads_back_otherwise_is_told() {
+        let fidelity = |document: &[u8]| JsonBinary(document).write_text(&mut Vec::new()).unwrap();
+        assert_eq!(fidelity(&[2, 1, 0, 7, 0, 5, 1, 0]), JsonFidelity::Exact);
+        let decimal_in_array = [2, 1, 0, 13, 0, 15, 7, 0, 246, 4, 3, 2, 0x81, 0x0a];
+        assert_eq!(text(&decimal_in_array).unwrap(), "[1.10]");
+        assert_eq!(fidelity(&decimal_in_array), JsonFidelity::TypesLost);
     }
 
     #[test]

@@ -44,7 +44,7 @@ pub use event::{Event, EventBody};
 pub use event_type::EventType;
 pub use format::FormatDescription;
 pub use header::{EventFlags, EventHeader, HEADER_LENGTH};
-pub use json::JsonBinary;
+pub use json::{JsonBinary, JsonFidelity};
 pub use mariadb_gtid::{AlterPhase, GtidList, MariadbGtidEvent, MariadbGtidFlags};
 pub use mysql_gtid::MysqlGtidEvent;
 pub use optional_metadata::{ColumnMetadata, KeyPart, OptionalMetadata};

@@ -13,6 +13,9 @@ pub struct ColumnDecoding {
     /// Step over the column's values: a generated column, of which old servers write broken documents. Only such
     /// columns may be missing from a row image.
     pub skip: bool,
+    /// Digits of the fraction of a TIME, DATETIME or TIMESTAMP that is still in the form of MariaDB 5.3, 0 for all
+    /// others. `information_schema` marks such a column's type with `/* mariadb-5.3 */`; the binlog does not tell.
+    pub fraction_digits: u8,
 }
 
 /// The steps through a row.
@@ -38,7 +41,7 @@ impl TablePlan {
         }
         let planned = table.columns.iter().zip(columns).enumerate().map(|(at, (column, decoding))| {
             let type_code = column.column_type.0;
-            let step = Step::of(column, decoding.unsigned).map_err(|reason| match reason {
+            let step = Step::of(column, *decoding).map_err(|reason| match reason {
                 NoStep::TypeUnsupported => {
                     BinlogError::ColumnTypeUnsupported { table: table.name.clone(), column: at, type_code }
                 }
@@ -56,7 +59,7 @@ impl TablePlan {
     /// A plan from the description alone; numbers whose sign it does not tell are taken as signed.
     pub fn of_description(table: Arc<TableMap>) -> Result<Self, BinlogError> {
         let unsigned = |at: usize| table.metadata.columns.get(at).and_then(|column| column.unsigned);
-        let decoding = |at| ColumnDecoding { unsigned: unsigned(at).unwrap_or(false), skip: false };
+        let decoding = |at| ColumnDecoding { unsigned: unsigned(at).unwrap_or(false), ..ColumnDecoding::default() };
         let columns: Vec<_> = (0..table.columns.len()).map(decoding).collect();
         Self::new(table, &columns)
     }

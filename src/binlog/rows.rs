@@ -50,7 +50,9 @@ impl RowsFlags {
         self.0 & Self::COMPLETE_ROWS != 0
     }
 
-    /// MySQL 9: cascades are row events of their own, so the reader must not cascade again.
+    /// MySQL 9 with `innodb_native_foreign_keys` off, which is the default: cascades are row events of their own, so
+    /// the reader must not cascade again. All row events of such a server have it; those of children come first and
+    /// also say [`Self::no_foreign_key_checks`].
     pub fn uses_sql_foreign_keys(self) -> bool {
         self.0 & Self::USE_SQL_FOREIGN_KEY != 0
     }
@@ -272,11 +274,11 @@ impl<'e> Image<'e> {
         for (eighth, ((columns, values), nulls)) in columns {
             let mut nulls = *nulls;
             for (at, (column, value)) in columns.iter().zip(values).enumerate() {
-                *value = if nulls & 1 != 0 {
-                    Value::Null
-                } else {
-                    column.read(input).map_err(|expected| ImageError { column: eighth * 8 + at, expected })?
-                };
+                if nulls & 1 != 0 {
+                    *value = Value::Null;
+                } else if let Err(expected) = column.read(input, value) {
+                    return Err(ImageError { column: eighth * 8 + at, expected });
+                }
                 nulls >>= 1;
             }
         }
@@ -291,11 +293,11 @@ impl<'e> Image<'e> {
                 *value = Value::Skipped;
                 continue;
             }
-            *value = if bit(nulls, in_image) {
-                Value::Null
-            } else {
-                column.read(input).map_err(|expected| ImageError { column: at, expected })?
-            };
+            if bit(nulls, in_image) {
+                *value = Value::Null;
+            } else if let Err(expected) = column.read(input, value) {
+                return Err(ImageError { column: at, expected });
+            }
             in_image += 1;
         }
         Ok(())
@@ -304,11 +306,11 @@ impl<'e> Image<'e> {
 
 impl PlannedColumn {
     #[inline]
-    fn read<'e>(&self, input: &mut &'e [u8]) -> Result<Value<'e>, &'static str> {
+    fn read<'e>(&self, input: &mut &'e [u8], slot: &mut Value<'e>) -> Result<(), &'static str> {
         if self.skip {
-            self.step.skip(input)?;
-            return Ok(Value::Skipped);
+            *slot = Value::Skipped;
+            return self.step.skip(input);
         }
-        self.step.read(input)
+        self.step.read(input, slot)
     }
 }

@@ -6,6 +6,7 @@ use super::column_type::ColumnType;
 use super::compression::unpack_column;
 use super::cursor::{be_uint, le_uint};
 use super::json::JsonBinary;
+use super::plan::ColumnDecoding;
 use super::table_map::WireColumn;
 use super::value::{Date, DateTime, Decimal, Time, Timestamp, Value, decimal, temporal};
 
@@ -21,6 +22,7 @@ pub(super) enum Step {
     Decimal {
         precision: u8,
         scale: u8,
+        size: u8,
     },
     /// Text or bytes after a length of `prefix` bytes.
     Bytes {
@@ -47,6 +49,15 @@ pub(super) enum Step {
     OldTime,
     OldDateTime,
     OldTimestamp,
+    MiddleTime {
+        digits: u8,
+    },
+    MiddleDateTime {
+        digits: u8,
+    },
+    MiddleTimestamp {
+        digits: u8,
+    },
     Time {
         digits: u8,
     },
@@ -66,7 +77,8 @@ pub(super) enum NoStep {
 }
 
 impl Step {
-    pub fn of(column: &WireColumn, unsigned: bool) -> Result<Self, NoStep> {
+    pub fn of(column: &WireColumn, decoding: ColumnDecoding) -> Result<Self, NoStep> {
+        let ColumnDecoding { unsigned, fraction_digits: digits, .. } = decoding;
         let metadata = column.metadata;
         let [low, high] = metadata.to_le_bytes();
         let within = |fits: bool, step: Self| if fits { Ok(step) } else { Err(NoStep::ImpossibleMetadata) };
@@ -82,8 +94,8 @@ impl Step {
             ColumnType::FLOAT => within(metadata == 4, Self::Float),
             ColumnType::DOUBLE => within(metadata == 8, Self::Double),
             ColumnType::NEWDECIMAL => {
-                let step = Self::Decimal { precision: high, scale: low };
-                within(decimal::binary_size(high, low).is_some(), step)
+                let size = decimal::binary_size(high, low).ok_or(NoStep::ImpossibleMetadata)?;
+                Ok(Self::Decimal { precision: high, scale: low, size })
             }
             ColumnType::VARCHAR | ColumnType::VAR_STRING | ColumnType::STRING => Ok(Self::Bytes { prefix }),
             ColumnType::VARCHAR_COMPRESSED => Ok(Self::CompressedBytes { prefix }),
@@ -104,6 +116,9 @@ impl Step {
             ColumnType::SET => within((1..=8).contains(&metadata), Self::Set { width: low }),
             ColumnType::YEAR => Ok(Self::Year),
             ColumnType::DATE | ColumnType::NEWDATE => Ok(Self::Date),
+            ColumnType::TIME if digits > 0 => within(digits <= 6, Self::MiddleTime { digits }),
+            ColumnType::DATETIME if digits > 0 => within(digits <= 6, Self::MiddleDateTime { digits }),
+            ColumnType::TIMESTAMP if digits > 0 => within(digits <= 6, Self::MiddleTimestamp { digits }),
             ColumnType::TIME => Ok(Self::OldTime),
             ColumnType::DATETIME => Ok(Self::OldDateTime),
             ColumnType::TIMESTAMP => Ok(Self::OldTimestamp),
@@ -116,47 +131,71 @@ impl Step {
         }
     }
 
-    /// Reads a value from the front of `input`. Says what was expected if it is not there; then `input` may have
-    /// moved on.
+    /// Reads a value from the front of `input` into `slot`. Says what was expected if it is not there; then `input`
+    /// may have moved on, and `slot` is as before.
+    ///
+    /// Writing in place matters: moving values out through results costs as much as decoding them.
     #[inline]
-    pub fn read<'e>(self, input: &mut &'e [u8]) -> Result<Value<'e>, &'static str> {
-        Ok(match self {
-            Self::Int { width, unsigned } => read_int(width, unsigned, input)?,
-            Self::Float => Value::Float(f32::from_le_bytes(take_array(input, "a FLOAT")?)),
-            Self::Double => Value::Double(f64::from_le_bytes(take_array(input, "a DOUBLE")?)),
-            Self::Decimal { precision, scale } => {
-                Value::Decimal(Decimal::take(precision, scale, input).ok_or("a DECIMAL")?)
+    pub fn read<'e>(self, input: &mut &'e [u8], slot: &mut Value<'e>) -> Result<(), &'static str> {
+        match self {
+            Self::Int { width, unsigned } => read_int(width, unsigned, input, slot)?,
+            Self::Float => *slot = Value::Float(f32::from_le_bytes(take_array(input, "a FLOAT")?)),
+            Self::Double => *slot = Value::Double(f64::from_le_bytes(take_array(input, "a DOUBLE")?)),
+            Self::Decimal { precision, scale, size } => {
+                *slot = Value::Decimal(Decimal::new(precision, scale, take(input, usize::from(size), "a DECIMAL")?));
             }
-            Self::Bytes { prefix } => Value::Bytes(Cow::Borrowed(take_counted(input, prefix)?)),
-            Self::CompressedBytes { prefix } => Value::Bytes(unpack_column(take_counted(input, prefix)?)?),
-            Self::Json { prefix } => Value::Json(JsonBinary(take_counted(input, prefix)?)),
-            Self::Bit { width, bits } => Value::Bit { value: be_uint(take(input, usize::from(width), "bits")?), bits },
-            Self::Enum { width } => Value::Enum(le_uint(take(input, usize::from(width), "an ENUM")?) as u16),
-            Self::Set { width } => Value::Set(le_uint(take(input, usize::from(width), "a SET")?)),
-            Self::Year => match take_array(input, "a YEAR")? {
-                [0] => Value::Year(0),
-                [since_1900] => Value::Year(1900 + u16::from(since_1900)),
-            },
-            Self::Date => Value::Date(Date::from_packed(take_array(input, "a DATE")?)),
-            Self::OldTime => Value::Time(Time::from_decimal(take_array(input, "a TIME")?)),
-            Self::OldDateTime => Value::DateTime(DateTime::from_decimal(take_array(input, "a DATETIME")?)),
-            Self::OldTimestamp => Value::Timestamp(Timestamp::from_seconds(take_array(input, "a TIMESTAMP")?)),
+            Self::Bytes { prefix } => *slot = Value::Bytes(Cow::Borrowed(take_counted(input, prefix)?)),
+            Self::CompressedBytes { prefix } => *slot = Value::Bytes(unpack_column(take_counted(input, prefix)?)?),
+            Self::Json { prefix } => *slot = Value::Json(JsonBinary(take_counted(input, prefix)?)),
+            Self::Bit { width, bits } => {
+                *slot = Value::Bit { value: be_uint(take(input, usize::from(width), "bits")?), bits };
+            }
+            Self::Enum { width } => {
+                *slot = Value::Enum(le_uint(take(input, usize::from(width), "an ENUM")?) as u16);
+            }
+            Self::Set { width } => *slot = Value::Set(le_uint(take(input, usize::from(width), "a SET")?)),
+            Self::Year => {
+                *slot = match take_array(input, "a YEAR")? {
+                    [0] => Value::Year(0),
+                    [since_1900] => Value::Year(1900 + u16::from(since_1900)),
+                };
+            }
+            Self::Date => *slot = Value::Date(Date::from_packed(take_array(input, "a DATE")?)),
+            Self::OldTime => *slot = Value::Time(Time::from_decimal(take_array(input, "a TIME")?)),
+            Self::OldDateTime => *slot = Value::DateTime(DateTime::from_decimal(take_array(input, "a DATETIME")?)),
+            Self::OldTimestamp => {
+                *slot = Value::Timestamp(Timestamp::from_seconds(take_array(input, "a TIMESTAMP")?));
+            }
+            Self::MiddleTime { digits } => {
+                let bytes = take(input, Time::middle_size(digits), "a TIME of MariaDB 5.3")?;
+                *slot = Value::Time(Time::from_middle(bytes, digits));
+            }
+            Self::MiddleDateTime { digits } => {
+                let bytes = take(input, DateTime::middle_size(digits), "a DATETIME of MariaDB 5.3")?;
+                *slot = Value::DateTime(DateTime::from_middle(bytes, digits));
+            }
+            Self::MiddleTimestamp { digits } => {
+                let bytes = take(input, Timestamp::middle_size(digits), "a TIMESTAMP of MariaDB 5.3")?;
+                *slot = Value::Timestamp(Timestamp::from_middle(bytes, digits));
+            }
             Self::Time { digits } => {
                 let whole = take_array(input, "a TIME")?;
                 let fraction = take(input, temporal::fraction_size(digits), "the fraction of a TIME")?;
-                Value::Time(Time::from_packed(whole, fraction, digits))
+                *slot = Value::Time(Time::from_packed(whole, fraction, digits));
             }
             Self::DateTime { digits } => {
                 let whole = take_array(input, "a DATETIME")?;
                 let fraction = take(input, temporal::fraction_size(digits), "the fraction of a DATETIME")?;
-                Value::DateTime(DateTime::from_packed(whole, fraction, digits).ok_or("a DATETIME not below zero")?)
+                let datetime = DateTime::from_packed(whole, fraction, digits);
+                *slot = Value::DateTime(datetime.ok_or("a DATETIME not below zero")?);
             }
             Self::Timestamp { digits } => {
                 let whole = take_array(input, "a TIMESTAMP")?;
                 let fraction = take(input, temporal::fraction_size(digits), "the fraction of a TIMESTAMP")?;
-                Value::Timestamp(Timestamp::from_packed(whole, fraction, digits))
+                *slot = Value::Timestamp(Timestamp::from_packed(whole, fraction, digits));
             }
-        })
+        }
+        Ok(())
     }
 
     /// Steps over a value without looking into it.
@@ -165,15 +204,15 @@ impl Step {
             Self::Bytes { prefix } | Self::CompressedBytes { prefix } | Self::Json { prefix } => {
                 take_counted(input, prefix).map(|_| ())
             }
-            _ => self.read(input).map(|_| ()),
+            _ => self.read(input, &mut Value::Null),
         }
     }
 }
 
 #[inline]
-fn read_int<'e>(width: u8, unsigned: bool, input: &mut &'e [u8]) -> Result<Value<'e>, &'static str> {
+fn read_int<'e>(width: u8, unsigned: bool, input: &mut &[u8], slot: &mut Value<'e>) -> Result<(), &'static str> {
     const EXPECTED: &str = "an integer";
-    Ok(match (width, unsigned) {
+    *slot = match (width, unsigned) {
         (4, false) => Value::Int(i64::from(i32::from_le_bytes(take_array(input, EXPECTED)?))),
         (4, true) => Value::UInt(u64::from(u32::from_le_bytes(take_array(input, EXPECTED)?))),
         (8, false) => Value::Int(i64::from_le_bytes(take_array(input, EXPECTED)?)),
@@ -190,7 +229,8 @@ fn read_int<'e>(width: u8, unsigned: bool, input: &mut &'e [u8]) -> Result<Value
             let [low, middle, high] = take_array(input, EXPECTED)?;
             Value::UInt(u64::from(u32::from_le_bytes([low, middle, high, 0])))
         }
-    })
+    };
+    Ok(())
 }
 
 #[inline]
@@ -224,9 +264,11 @@ mod tests {
     use super::*;
 
     fn read(column_type: ColumnType, metadata: u16, unsigned: bool, bytes: &[u8]) -> String {
-        let step = Step::of(&WireColumn { column_type, metadata, nullable: true }, unsigned).unwrap();
+        let decoding = ColumnDecoding { unsigned, ..ColumnDecoding::default() };
+        let step = Step::of(&WireColumn { column_type, metadata, nullable: true }, decoding).unwrap();
         let mut input = bytes;
-        let value = step.read(&mut input).unwrap();
+        let mut value = Value::Null;
+        step.read(&mut input, &mut value).unwrap();
         assert!(input.is_empty());
         let mut skipped = bytes;
         step.skip(&mut skipped).unwrap();
@@ -266,7 +308,9 @@ mod tests {
 
     #[test]
     fn impossible_descriptions_have_no_step() {
-        let step = |column_type, metadata| Step::of(&WireColumn { column_type, metadata, nullable: true }, false);
+        let step = |column_type, metadata| {
+            Step::of(&WireColumn { column_type, metadata, nullable: true }, ColumnDecoding::default())
+        };
         for (column_type, metadata) in [
             (ColumnType::FLOAT, 8),
             (ColumnType::BLOB, 5),

@@ -21,8 +21,8 @@ use crate::model::TableName;
 pub struct TableMapEvent {
     pub table_id: u64,
     pub flags: u16,
-    /// The same allocation for the same description, while it stays in the decoder's memory: what was made of one
-    /// can be kept by [`Arc::as_ptr`].
+    /// The same allocation for the same description, while it stays in the decoder's memory: what is made of one (and
+    /// keeps it alive, as a plan does) can be found again by [`Arc::as_ptr`].
     pub table: Arc<TableMap>,
 }
 

@@ -40,14 +40,38 @@ impl TableState {
     }
 }
 
+/// What stood at the target when the task first looked: decides whether an unfinished copy may be emptied.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Origin {
+    /// Nothing: the table is ours.
+    Made,
+    /// An empty table: whatever is in it is ours.
+    FoundEmpty,
+    /// A table with rows of its own.
+    FoundRows,
+}
+
+impl Origin {
+    fn number(self) -> u8 {
+        match self {
+            Self::FoundRows => 0,
+            Self::Made => 1,
+            Self::FoundEmpty => 2,
+        }
+    }
+
+    fn from_number(number: u8) -> Option<Self> {
+        [Self::FoundRows, Self::Made, Self::FoundEmpty].into_iter().find(|origin| origin.number() == number)
+    }
+}
+
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CopiedTable {
     pub number: u32,
     pub source: TableName,
     pub target: TableName,
     pub state: TableState,
-    /// We made it, or found it empty: it may be emptied and copied again.
-    pub made_by_us: bool,
+    pub origin: Origin,
     /// The snapshot its rows are read from.
     pub snapshot: u32,
     /// Statements to run once its rows are there (keys, foreign keys), each whole.
@@ -87,7 +111,7 @@ impl Ledger {
     pub fn table_statement(&self, table: &CopiedTable) -> Result<String, Error> {
         Ok(format!(
             "REPLACE INTO {} (ledger_id, number, source_schema, source_table, target_schema, target_table, state, \
-             made_by_us, snapshot, later) VALUES ({}, {}, {}, {}, {}, {}, '{}', {}, {}, {})",
+             origin, snapshot, later) VALUES ({}, {}, {}, {}, {}, {}, '{}', {}, {}, {})",
             self.table(tables::TABLE),
             self.id_literal(),
             table.number,
@@ -96,7 +120,7 @@ impl Ledger {
             string_literal(&table.target.schema),
             string_literal(&table.target.table),
             table.state.as_str(),
-            u8::from(table.made_by_us),
+            table.origin.number(),
             table.snapshot,
             string_literal(&self.write_json(&table.later)?),
         ))
@@ -159,8 +183,7 @@ pub async fn read_tables(
     connection: &mut Connection,
     deadline: Deadline,
 ) -> Result<Vec<CopiedTable>, Error> {
-    let columns =
-        "number, source_schema, source_table, target_schema, target_table, state, made_by_us, snapshot, later";
+    let columns = "number, source_schema, source_table, target_schema, target_table, state, origin, snapshot, later";
     let rows = select(ledger, connection, columns, tables::TABLE, "number", deadline).await?;
     rows.iter().map(|row| table(ledger, row)).collect()
 }
@@ -170,13 +193,15 @@ fn table(ledger: &Ledger, row: &Row) -> Result<CopiedTable, Error> {
     let failed = |cause| Error::Database { doing: "read", id, cause };
     let text = |column: &str| row.text(column).map_err(failed);
     let state = text("state")?;
+    let origin: u8 = row.number("origin").map_err(failed)?;
     Ok(CopiedTable {
         number: row.number("number").map_err(failed)?,
         source: TableName::new(text("source_schema")?, text("source_table")?),
         target: TableName::new(text("target_schema")?, text("target_table")?),
         state: TableState::parse(&state)
             .ok_or_else(|| Error::Unreadable { id, what: format!("the table state {state}") })?,
-        made_by_us: row.number::<u8>("made_by_us").map_err(failed)? != 0,
+        origin: Origin::from_number(origin)
+            .ok_or_else(|| Error::Unreadable { id, what: format!("the table origin {origin}") })?,
         snapshot: row.number("snapshot").map_err(failed)?,
         later: ledger.read_json(&text("later")?, "statements put off")?,
     })

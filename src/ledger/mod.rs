@@ -25,7 +25,7 @@ mod takeover;
 
 pub use announced::{AnnouncedDdl, Fingerprint, StructureChange};
 pub use cleanup::clean;
-pub use copied::{CopiedRange, CopiedTable, Snapshot, TableState};
+pub use copied::{CopiedRange, CopiedTable, Origin, Snapshot, TableState};
 pub use error::Error;
 pub use progress::{AppliedSet, LaneLine, LowWater, Resume, TransactionId, resume};
 pub use session::LaneSession;

@@ -77,7 +77,8 @@ fn definitions() -> [(&'static str, String); 7] {
             format!(
                 "{ID} PRIMARY KEY, generation BIGINT UNSIGNED NOT NULL, format INT UNSIGNED NOT NULL, \
                  task VARCHAR(128) NOT NULL, source VARCHAR(32) NOT NULL, phase VARCHAR(16) NOT NULL, \
-                 source_identity VARCHAR(255) NOT NULL"
+                 source_identity VARCHAR(255) NOT NULL, \
+                 restarted_under BIGINT UNSIGNED NOT NULL DEFAULT 0"
             ),
         ),
         (
@@ -98,7 +99,7 @@ fn definitions() -> [(&'static str, String); 7] {
             TABLE,
             format!(
                 "{ID}, number INT UNSIGNED NOT NULL, {NAMES}, target_schema VARCHAR(64) NOT NULL, \
-                 target_table VARCHAR(64) NOT NULL, state VARCHAR(16) NOT NULL, made_by_us TINYINT NOT NULL, \
+                 target_table VARCHAR(64) NOT NULL, state VARCHAR(16) NOT NULL, origin TINYINT NOT NULL, \
                  snapshot INT UNSIGNED NOT NULL, later MEDIUMTEXT NOT NULL, PRIMARY KEY (ledger_id, number), \
                  UNIQUE KEY (ledger_id, source_schema, source_table)"
             ),

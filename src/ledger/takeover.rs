@@ -82,6 +82,8 @@ pub struct Found {
     pub phase: Phase,
     /// The source's identity as first seen (server UUID, or server id and domain); empty when not yet known.
     pub source_identity: String,
+    /// The generation under which a user last gave a start of their own; 0: never.
+    pub restarted_under: Generation,
     pub lanes: Vec<LaneLine>,
     pub snapshots: Vec<Snapshot>,
     pub tables: Vec<CopiedTable>,
@@ -160,6 +162,27 @@ impl Ledger {
         )
     }
 
+    /// The statements with which everything this ledger knows of positions and structures is forgotten, and a start
+    /// that a user gave under `generation` is noted.
+    pub fn restart_statements(&self, generation: Generation) -> Vec<String> {
+        let id = self.id_literal();
+        let mut statements: Vec<String> =
+            [tables::SNAPSHOT, tables::TABLE, tables::RANGE, tables::STRUCTURE, tables::ANNOUNCED]
+                .into_iter()
+                .map(|table| format!("DELETE FROM {} WHERE ledger_id = {id}", self.table(table)))
+                .collect();
+        statements.push(format!(
+            "UPDATE {} SET low_water = NULL, applied = '' WHERE ledger_id = {id} AND generation = {}",
+            self.table(tables::LANE),
+            self.generation()
+        ));
+        statements.push(format!(
+            "UPDATE {} SET restarted_under = {generation} WHERE ledger_id = {id}",
+            self.table(tables::RUN)
+        ));
+        statements
+    }
+
     /// The statement that notes which server the source is.
     pub fn source_identity_statement(&self, identity: &str) -> String {
         format!(
@@ -225,12 +248,17 @@ impl Ledger {
         Ok(())
     }
 
+    /// What the ledger holds now, read by the run that owns it.
+    pub async fn reread(&self, session: &mut super::LaneSession, deadline: Deadline) -> Result<Found, Error> {
+        self.read(session.connection(), true, deadline).await
+    }
+
     async fn read(&self, connection: &mut Connection, existed: bool, deadline: Deadline) -> Result<Found, Error> {
         let id = self.id();
         let failed = |cause| Error::Database { doing: "read", id, cause };
         let doing = "reading the ledger";
         let sql = format!(
-            "SELECT phase, source_identity, format FROM {} WHERE ledger_id = {}",
+            "SELECT phase, source_identity, format, restarted_under FROM {} WHERE ledger_id = {}",
             self.table(tables::RUN),
             self.id_literal()
         );
@@ -246,6 +274,7 @@ impl Ledger {
             existed,
             phase,
             source_identity: run.text("source_identity").map_err(failed)?,
+            restarted_under: Generation(run.number("restarted_under").map_err(failed)?),
             lanes: self.read_lanes(connection, deadline).await?,
             snapshots: copied::read_snapshots(self, connection, deadline).await?,
             tables: copied::read_tables(self, connection, deadline).await?,

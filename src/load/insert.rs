@@ -2,9 +2,9 @@
 
 use super::batch::Batch;
 use super::error::Error;
-use super::statement::{TargetTable, append_row, insert_head, name_row};
+use super::statement::{Duplicates, TargetTable, append_row, insert_head, insert_tail, name_row};
 use crate::model::cell::CellForm;
-use crate::mysql::{Connection, Deadline, ErrorKind, SESSION_SQL_MODE};
+use crate::mysql::{Connection, Deadline, Done, ErrorKind, SESSION_SQL_MODE};
 
 /// A statement is sent when it has grown to this, or to a quarter of what the target takes.
 const STATEMENT_BYTES: usize = 1 << 20;
@@ -22,7 +22,7 @@ pub async fn insert(
 ) -> Result<u64, Error> {
     let packet = usize::try_from(connection.server().max_allowed_packet).unwrap_or(STATEMENT_BYTES);
     let limit = STATEMENT_BYTES.min(packet / 4);
-    let head = insert_head(table);
+    let (head, tail) = (insert_head(table), insert_tail(table));
     let mut taken = 0;
     let mut sql = head.clone().into_bytes();
     let mut waiting: Vec<(usize, ParsedRow)> = Vec::new();
@@ -33,12 +33,14 @@ pub async fn insert(
         append_row(&mut sql, table, &row);
         waiting.push((place, row));
         if sql.len() >= limit {
+            sql.extend_from_slice(tail.as_bytes());
             taken += send(connection, table, &head, &sql, &waiting, deadline).await?;
             sql.truncate(head.len());
             waiting.clear();
         }
     }
     if !waiting.is_empty() {
+        sql.extend_from_slice(tail.as_bytes());
         taken += send(connection, table, &head, &sql, &waiting, deadline).await?;
     }
     Ok(taken)
@@ -55,7 +57,7 @@ async fn send(
 ) -> Result<u64, Error> {
     let write = |cause| Error::Write { table: table.name.clone(), cause };
     let cause = match connection.run(sql, "inserting rows", deadline).await {
-        Ok(done) if done.warnings == 0 => return Ok(done.rows),
+        Ok(done) if done.warnings == 0 => return Ok(counted(table, &done, rows.len())),
         Ok(_) => None,
         Err(error) if error.is_fatal() || is_passing(&error.kind) => return Err(write(error)),
         Err(error) => Some(error),
@@ -68,9 +70,10 @@ async fn send(
     for (place, row) in rows {
         let mut single = head.as_bytes().to_vec();
         append_row(&mut single, table, row);
+        single.extend_from_slice(insert_tail(table).as_bytes());
         let refused = |cause| Error::Refused { table: table.name.clone(), key: name_row(table, row, *place), cause };
         match connection.run(&single, "inserting a row", deadline).await {
-            Ok(done) => taken += done.rows,
+            Ok(done) => taken += counted(table, &done, 1),
             Err(error) if error.server_code() == Some(DATA_TRUNCATED) && has_error_value(table, row) => {
                 taken += insert_error_value(connection, table, &single, row, *place, deadline).await?;
             }
@@ -79,6 +82,12 @@ async fn send(
         }
     }
     Ok(taken)
+}
+
+/// How many of the sent rows a statement took. Where duplicates are met without an error, the server counts rows that
+/// were replaced twice and rows that stayed in ways of its own; it took all, or it would have failed.
+fn counted(table: &TargetTable, done: &Done, sent: usize) -> u64 {
+    if table.duplicates == Duplicates::Refuse { done.rows } else { sent as u64 }
 }
 
 /// Deadlocks and lock waits: the transaction is tried again, no row is to blame.
@@ -128,7 +137,7 @@ async fn insert_error_value(
             warning: format!("{} warnings", done.warnings),
         });
     }
-    Ok(done.rows)
+    Ok(counted(table, &done, 1))
 }
 
 /// Finds the row that a statement warned about: the warning itself says which one.

@@ -13,6 +13,18 @@ pub struct TargetTable {
     pub key: Vec<usize>,
     /// The target has a JSON type of its own (MySQL), which does not take bytes.
     pub json_is_a_type: bool,
+    pub duplicates: Duplicates,
+}
+
+/// What becomes of a row whose key the target has already.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Duplicates {
+    /// An error that names the row.
+    Refuse,
+    /// The source's row takes its place.
+    Replace,
+    /// The target's row stays.
+    Keep,
 }
 
 /// `LOAD DATA LOCAL … INTO TABLE …`. The file's character set is binary: bytes arrive in a column as they are, and
@@ -30,8 +42,10 @@ pub fn load_data(table: &TargetTable) -> String {
             None => fields.push(name),
         }
     }
+    // LOCAL says IGNORE by itself; the count of skipped rows tells.
+    let replace = if table.duplicates == Duplicates::Replace { "REPLACE " } else { "" };
     let mut sql = format!(
-        "LOAD DATA LOCAL INFILE 'rows' INTO TABLE {} CHARACTER SET binary \
+        "LOAD DATA LOCAL INFILE 'rows' {replace}INTO TABLE {} CHARACTER SET binary \
          FIELDS TERMINATED BY '\\t' ESCAPED BY '\\\\' LINES TERMINATED BY '\\n' ({})",
         table.name,
         fields.join(", ")
@@ -66,7 +80,20 @@ fn same_charset(one: &str, other: &str) -> bool {
 /// `INSERT INTO … (…) VALUES`, to be followed by rows.
 pub fn insert_head(table: &TargetTable) -> String {
     let names: Vec<String> = table.columns.iter().map(|column| identifier(&column.name)).collect();
-    format!("INSERT INTO {} ({}) VALUES ", table.name, names.join(", "))
+    let verb = if table.duplicates == Duplicates::Replace { "REPLACE" } else { "INSERT" };
+    format!("{verb} INTO {} ({}) VALUES ", table.name, names.join(", "))
+}
+
+/// What follows the rows of an insert: a duplicate is met by changing nothing. INSERT IGNORE would also let values be
+/// altered.
+pub fn insert_tail(table: &TargetTable) -> String {
+    match (table.duplicates, table.columns.first()) {
+        (Duplicates::Keep, Some(column)) => {
+            let name = identifier(&column.name);
+            format!(" ON DUPLICATE KEY UPDATE {name} = {}.{name}", table.name)
+        }
+        _ => String::new(),
+    }
 }
 
 /// Appends `(value, …)`.
@@ -148,6 +175,7 @@ mod tests {
             ],
             key: vec![0],
             json_is_a_type: true,
+            duplicates: Duplicates::Refuse,
         }
     }
 

@@ -8,7 +8,7 @@ use futures_util::stream;
 use super::batch::Batch;
 use super::error::Error;
 use super::insert::insert;
-use super::statement::{TargetTable, load_data};
+use super::statement::{Duplicates, TargetTable, load_data};
 use crate::ledger::LaneSession;
 use crate::mysql::{self, Deadline, Done};
 
@@ -96,7 +96,7 @@ async fn load_or_insert(
     let outcome =
         session.connection().load(&load_data(table), stream::iter(pieces).boxed(), "loading rows", deadline).await;
     match outcome {
-        Ok(done) if is_faithful(&done, batch.rows) => return Ok(done.rows),
+        Ok(done) if is_faithful(&done, batch.rows, table.duplicates) => return Ok(batch.rows),
         Ok(_) => {}
         // LOCAL is switched off, at the server or for this account.
         Err(error) if matches!(error.server_code(), Some(1148 | 3948 | 4166)) => *way = Way::Insert,
@@ -108,13 +108,49 @@ async fn load_or_insert(
     insert(session.connection(), table, batch, deadline).await
 }
 
-/// Nothing dropped, nothing altered, nothing warned about.
-fn is_faithful(done: &Done, rows: u64) -> bool {
-    done.rows == rows && done.warnings == 0 && !done.info.contains("Skipped") | done.info.contains("Skipped: 0")
+/// Nothing altered, nothing warned about, nothing dropped that was not to be. Where rows that are there already stay,
+/// each of them is skipped with one warning of its own.
+fn is_faithful(done: &Done, rows: u64, duplicates: Duplicates) -> bool {
+    let count = |name: &str| summary_count(&done.info, name);
+    let (records, skipped) = (count("Records"), count("Skipped"));
+    match duplicates {
+        Duplicates::Refuse => done.rows == rows && done.warnings == 0 && skipped == Some(0),
+        Duplicates::Replace => records == Some(rows) && done.warnings == 0 && skipped == Some(0),
+        Duplicates::Keep => records == Some(rows) && skipped == Some(u64::from(done.warnings)),
+    }
+}
+
+/// A number of `Records: 3  Deleted: 0  Skipped: 0  Warnings: 0`.
+fn summary_count(info: &str, name: &str) -> Option<u64> {
+    let after = info.split(name).nth(1)?.trim_start_matches(':').trim_start();
+    after.split(|character: char| !character.is_ascii_digit()).next()?.parse().ok()
 }
 
 /// Whether the target takes LOAD DATA LOCAL at all.
 pub async fn way_of(connection: &mut mysql::Connection, deadline: Deadline) -> Result<Way, mysql::Error> {
     let row = connection.first_row("SELECT @@GLOBAL.local_infile AS allowed", "asking for LOCAL", deadline).await?;
     Ok(if row.number::<u8>("allowed")? == 1 { Way::Load } else { Way::Insert })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn done(rows: u64, warnings: u16, info: &str) -> Done {
+        Done { rows, warnings, info: info.to_owned() }
+    }
+
+    #[test]
+    fn a_load_counts_only_when_nothing_was_dropped_or_altered() {
+        let clean = done(3, 0, "Records: 3  Deleted: 0  Skipped: 0  Warnings: 0");
+        assert!(is_faithful(&clean, 3, Duplicates::Refuse));
+        assert!(!is_faithful(&clean, 4, Duplicates::Refuse));
+        let duplicate = done(2, 1, "Records: 3  Deleted: 0  Skipped: 1  Warnings: 1");
+        assert!(!is_faithful(&duplicate, 3, Duplicates::Refuse));
+        assert!(is_faithful(&duplicate, 3, Duplicates::Keep));
+        let altered = done(2, 2, "Records: 3  Deleted: 0  Skipped: 1  Warnings: 2");
+        assert!(!is_faithful(&altered, 3, Duplicates::Keep));
+        let replaced = done(4, 0, "Records: 3  Deleted: 1  Skipped: 0  Warnings: 0");
+        assert!(is_faithful(&replaced, 3, Duplicates::Replace));
+    }
 }

@@ -4,13 +4,16 @@
 //! as the metastore keeps them; their names end in `_us`.
 
 pub mod cell;
+pub mod change;
 pub mod endpoint;
 pub mod flavor;
 pub mod gtid;
 pub mod names;
 pub mod position;
+pub mod record;
 pub mod report;
 pub mod subtask;
+pub mod wire;
 
 pub use endpoint::{Endpoint, Tls};
 pub use flavor::Flavor;

@@ -19,7 +19,7 @@ impl BinlogPosition {
 
     /// The number at the end of the file's name (`mysql-bin.000007` → 7): file names sort by it, since the server
     /// goes from `.999999` to `.1000000`.
-    fn file_number(&self) -> u64 {
+    pub fn file_number(&self) -> u64 {
         self.file.rsplit('.').next().and_then(|digits| digits.parse().ok()).unwrap_or(0)
     }
 }

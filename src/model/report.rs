@@ -54,6 +54,14 @@ pub struct SubtaskReport {
     pub reported_at_us: i64,
 }
 
+impl SubtaskReport {
+    /// Whether it says how a run ended: closed, after it was opened.
+    pub fn is_end(&self) -> bool {
+        self.state == RunState::Closed
+            && matches!(self.outcome, Some(Outcome::Stopped | Outcome::Finished | Outcome::Failed))
+    }
+}
+
 /// The error that closed the run, or that it is retrying.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct ErrorReport {

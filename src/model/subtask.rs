@@ -13,7 +13,7 @@ pub enum Wanted {
     Stopped,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum TaskMode {
     Full,
@@ -35,6 +35,19 @@ impl TaskMode {
     }
 }
 
+/// What the copy does with a row whose key the target has already.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum OnDuplicate {
+    /// The source's row takes its place.
+    Replace,
+    /// The subtask stops with an error that names the row.
+    #[default]
+    Error,
+    /// The target's row stays.
+    Ignore,
+}
+
 /// A subtask as the master wants it on a worker: intent, the generation its next run must use, and everything
 /// the run needs. Carries passwords: see [`Endpoint`].
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -52,6 +65,9 @@ pub struct SubtaskConfig {
     /// The ledger was kept when a task of this name was deleted: not found in the target, the run starts anew and says so.
     pub ledger_kept: bool,
     pub mode: TaskMode,
+    /// What the copy does with rows that the target has already.
+    #[serde(default)]
+    pub on_duplicate: OnDuplicate,
     pub source: Endpoint,
     /// Follow the source by GTID; else by file and position.
     pub enable_gtid: bool,
@@ -62,6 +78,9 @@ pub struct SubtaskConfig {
     pub meta_schema: String,
     /// Where replication begins when there was no full copy.
     pub start: Option<StartAt>,
+    /// Begin again elsewhere, once; see [`Restart`].
+    #[serde(default)]
+    pub restart: Option<Restart>,
     /// Which tables, and where they go. Empty: everything, under its own name.
     pub rules: Vec<MigrateRule>,
     /// Collations the target does not know, by the one to use there.
@@ -85,6 +104,16 @@ pub enum StartAt {
     Position { file: Option<String>, offset: Option<u64>, gtid: Option<String> },
     /// The first event at or after this time.
     Time { at_us: i64 },
+}
+
+/// A start that a user gave with the call that starts a task. It applies once: a ledger that has recorded this
+/// generation (or a later one) as its last restart ignores it; else the ledger takes the new position and this
+/// generation in one transaction.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Restart {
+    /// The generation under which it was asked for.
+    pub generation: Generation,
+    pub at: StartAt,
 }
 
 /// One `table_migrate_rule` of the task, for this source.

@@ -103,7 +103,11 @@ fn setup(request: &BinlogRequest, mariadb: bool) -> String {
     } else {
         // The server ends other dump threads of the same replica; this one's name is made of its server id.
         let uuid = format!("fe77a000-0000-4000-8000-0000{:08x}", request.server_id);
-        sql.push_str(&format!(", @slave_uuid='{uuid}', @replica_uuid='{uuid}'"));
+        // The driver sets the old name of the checksum to a word that newer servers take for "none"; they look at this
+        // one first.
+        sql.push_str(&format!(
+            ", @slave_uuid='{uuid}', @replica_uuid='{uuid}', @source_binlog_checksum=@@GLOBAL.binlog_checksum"
+        ));
     }
     sql
 }

@@ -70,7 +70,7 @@ pub struct Applier {
     pub applied: AppliedSet,
     /// Of the first transaction read, this many parts are in the target.
     pub parts_applied: u32,
-    pub(super) state: State,
+    pub state: State,
 }
 
 /// Where the applier stands in the stream.
@@ -385,6 +385,7 @@ impl Applier {
                 self.beat(false);
                 Ok(())
             }
+            () = tokio::time::sleep(KEEPALIVE) => Ok(self.control.check(Deadline::after(KEEPALIVE)).await?),
         }
     }
 

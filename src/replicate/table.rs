@@ -120,10 +120,12 @@ fn decodings(shape: &TableShape) -> Vec<ColumnDecoding> {
         .logged_columns()
         .into_iter()
         .map(|logged| match logged {
-            LoggedColumn::Declared(column) => {
-                ColumnDecoding { unsigned: is_unsigned(&column.column_type), skip: !column.is_writable() }
-            }
-            _ => ColumnDecoding { unsigned: false, skip: true },
+            LoggedColumn::Declared(column) => ColumnDecoding {
+                unsigned: is_unsigned(&column.column_type),
+                skip: !column.is_writable(),
+                ..ColumnDecoding::default()
+            },
+            _ => ColumnDecoding { skip: true, ..ColumnDecoding::default() },
         })
         .collect()
 }

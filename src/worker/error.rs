@@ -31,6 +31,8 @@ pub enum Error {
     Definition { table: TableName, why: String },
     #[error("{table} exists at the target and holds rows that this task has not written")]
     TargetNotEmpty { table: TableName },
+    #[error("the copy into {table} was interrupted, and the table held rows of its own before")]
+    TargetHalfCopied { table: TableName },
     #[error("{table} exists at the target and does not fit: {why}")]
     TargetMisfit { table: TableName, why: String },
     #[error("the target refuses to make {table}")]

@@ -76,6 +76,9 @@ fn shown_status(status: &QueryStatus) -> String {
     if let Some(step) = status.auto_increment {
         write!(out, " auto_increment={},{}", step.increment, step.offset).unwrap();
     }
+    if !status.character_set_collations.is_empty() {
+        write!(out, " collations={:?}", status.character_set_collations).unwrap();
+    }
     if let Some(invoker) = &status.invoker {
         write!(out, " invoker={}@{}", invoker.user.escape_ascii(), invoker.host.escape_ascii()).unwrap();
     }

@@ -131,6 +131,7 @@ fn check_info(event: &Event, info: &str) {
 fn mariadb_events_are_where_the_server_says() {
     for name in ["types", "events", "metadata", "packed", "unchecked"] {
         check_against_list(&format!("mariadb-10.11-{name}"));
+        check_against_list(&format!("mariadb-11.8-{name}"));
     }
 }
 
@@ -143,12 +144,13 @@ fn mysql_events_are_where_the_server_says() {
 
 #[test]
 fn mariadb_events_say_what_happened() {
-    insta::assert_snapshot!(describe_all(&decode_file("mariadb-10.11-events")));
+    insta::assert_snapshot!("mariadb-10.11", describe_all(&decode_file("mariadb-10.11-events")));
+    insta::assert_snapshot!("mariadb-11.8", describe_all(&decode_file("mariadb-11.8-events")));
 }
 
 #[test]
 fn mysql_events_say_what_happened() {
-    insta::assert_snapshot!(describe_all(&decode_file("mysql-9.7-events")));
+    insta::assert_snapshot!("mysql-9.7", describe_all(&decode_file("mysql-9.7-events")));
 }
 
 #[test]
@@ -166,16 +168,16 @@ fn files_without_checksums_read_the_same() {
 #[test]
 fn anonymous_transactions_have_no_gtid() {
     let events = decode_file("mysql-9.7-anonymous");
-    let mut gtids = events.iter().filter_map(|event| match &event.body {
-        EventBody::MysqlGtid(gtid) => Some(gtid),
+    let gtids = events.iter().filter_map(|event| match &event.body {
+        EventBody::MysqlGtid(gtid) => Some(&gtid.gtid),
         _ => None,
     });
-    assert!(gtids.all(|gtid| gtid.gtid.is_none() && gtid.immediate_commit_us.is_some()));
+    assert_eq!(gtids.collect::<Vec<_>>(), [&None; 3]);
 }
 
 #[test]
 fn full_metadata_describes_columns() {
-    for name in ["mariadb-10.11", "mysql-9.7"] {
+    for name in ["mariadb-10.11", "mariadb-11.8", "mysql-9.7"] {
         let events = decode_file(&format!("{name}-metadata"));
         let described: Vec<_> = events
             .iter()
@@ -202,4 +204,32 @@ fn a_set_with_tags_is_written_as_the_server_writes_it() {
         }
     }
     assert!(tagged > 0);
+}
+
+#[test]
+fn a_transaction_has_the_length_that_its_beginning_says() {
+    for name in ["types", "events", "packed", "anonymous"] {
+        let name = format!("mysql-9.7-{name}");
+        let mut decoder = Decoder::new(DecoderOptions::default());
+        let mut transactions: Vec<(u64, u64)> = Vec::new();
+        for (_, raw) in raw_file(&name) {
+            let size = raw.len() as u64;
+            let events = decode_one(&mut decoder, raw).unwrap();
+            match events.first().map(|event| &event.body) {
+                Some(EventBody::MysqlGtid(gtid)) => {
+                    transactions.push((gtid.transaction_length.unwrap(), size));
+                    assert_eq!(gtid.immediate_server_version, Some(90_704), "{name}");
+                    assert_eq!(gtid.original_server_version, Some(90_704), "{name}");
+                    assert_eq!(gtid.sequence_number, transactions.len() as i64, "{name}");
+                    assert!(gtid.last_committed < gtid.sequence_number, "{name}");
+                    assert!(gtid.immediate_commit_us > Some(1_700_000_000_000_000), "{name}");
+                    assert_eq!(gtid.immediate_commit_us, gtid.original_commit_us, "{name}");
+                }
+                Some(EventBody::Rotate(_)) | None => {}
+                Some(_) => transactions.iter_mut().last().into_iter().for_each(|(_, found)| *found += size),
+            }
+        }
+        assert!(!transactions.is_empty());
+        assert!(transactions.iter().all(|(told, found)| told == found), "{name}: {transactions:?}");
+    }
 }

@@ -5,11 +5,12 @@ use proptest::sample::Index;
 
 use super::*;
 
-const FILES: [&str; 8] = [
+const FILES: [&str; 9] = [
     "mariadb-10.11-types",
     "mariadb-10.11-events",
     "mariadb-10.11-metadata",
     "mariadb-10.11-packed",
+    "mariadb-11.8-events",
     "mysql-9.7-types",
     "mysql-9.7-events",
     "mysql-9.7-metadata",
@@ -92,7 +93,7 @@ fn damaged(raw: &Bytes, damages: &[Damage]) -> Bytes {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 1500, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 500, ..ProptestConfig::default() })]
 
     #[test]
     fn damaged_events_give_an_event_or_an_error(

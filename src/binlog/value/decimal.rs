@@ -31,17 +31,15 @@ fn packed_size(digits: u8) -> u8 {
 }
 
 /// Bytes that a decimal takes; None if there can be no such decimal.
-pub(in crate::binlog) fn binary_size(precision: u8, scale: u8) -> Option<usize> {
+pub(in crate::binlog) fn binary_size(precision: u8, scale: u8) -> Option<u8> {
     let fits = (1..=PRECISION_MAX).contains(&precision) && scale <= precision;
-    fits.then(|| usize::from(packed_size(precision - scale)) + usize::from(packed_size(scale)))
+    fits.then(|| packed_size(precision - scale) + packed_size(scale))
 }
 
 impl<'a> Decimal<'a> {
-    /// Takes the bytes from the front; None if they do not suffice or there can be no such decimal.
-    pub(in crate::binlog) fn take(precision: u8, scale: u8, input: &mut &'a [u8]) -> Option<Self> {
-        let (bytes, rest) = input.split_at_checked(binary_size(precision, scale)?)?;
-        *input = rest;
-        Some(Self { bytes, precision, scale })
+    /// `bytes` are as many as [`binary_size`] says.
+    pub(in crate::binlog) fn new(precision: u8, scale: u8, bytes: &'a [u8]) -> Self {
+        Self { bytes, precision, scale }
     }
 
     pub fn precision(&self) -> u8 {
@@ -143,9 +141,8 @@ pub(in crate::binlog) mod tests {
     }
 
     fn text(bytes: &[u8], precision: u8, scale: u8) -> Result<String, ValueError> {
-        let mut input = bytes;
-        let decimal = Decimal::take(precision, scale, &mut input).unwrap();
-        assert!(input.is_empty());
+        assert_eq!(binary_size(precision, scale).map(usize::from), Some(bytes.len()));
+        let decimal = Decimal::new(precision, scale, bytes);
         let mut out = b"x".to_vec();
         decimal.write_text(&mut out).map(|()| String::from_utf8(out).unwrap()[1..].to_owned())
     }
@@ -165,7 +162,7 @@ pub(in crate::binlog) mod tests {
             (Some(30), None, None, None)
         );
         for scale in 0..=PRECISION_MAX {
-            assert!(binary_size(PRECISION_MAX, scale).unwrap() <= BYTES_MAX);
+            assert!(usize::from(binary_size(PRECISION_MAX, scale).unwrap()) <= BYTES_MAX);
         }
     }
 

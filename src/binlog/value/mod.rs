@@ -54,7 +54,8 @@ impl Value<'_> {
 
     /// Appends the text that the server would print: timestamps in UTC, fractions as wide as the column's, floats as
     /// the shortest text that reads back as the same number. ENUM and SET print as their numbers, BIT as its bytes,
-    /// NULL and what was skipped as nothing. After an error `out` is as it was before.
+    /// NULL and what was skipped as nothing. Of JSON see [`super::JsonFidelity`]. After an error `out` is as it was
+    /// before.
     pub fn write_text(&self, out: &mut Vec<u8>) -> Result<(), ValueError> {
         match self {
             Self::Skipped | Self::Null => {}
@@ -76,7 +77,9 @@ impl Value<'_> {
             Self::Time(value) => value.write_text(out),
             Self::DateTime(value) => value.write_text(out),
             Self::Timestamp(value) => value.write_text(out),
-            Self::Json(value) => value.write_text(out)?,
+            Self::Json(value) => {
+                value.write_text(out)?;
+            }
         }
         Ok(())
     }

@@ -1,7 +1,8 @@
 //! Dates and times, as fields. Impossible dates (31 February, month 0) pass through untouched.
 //!
 //! Each type has an old form (whole seconds, decimal digits packed in an integer) and a newer one (bit fields and a
-//! fraction of up to six digits); both come out the same.
+//! fraction of up to six digits). MariaDB 5.3 had a form between them (one big-endian number that counts in the
+//! fraction's unit), which columns keep until they are rebuilt. All come out the same.
 
 use super::push_digits;
 use crate::binlog::cursor::{be_uint, le_uint};
@@ -50,6 +51,16 @@ pub struct Timestamp {
 /// Bytes of a fraction of so many digits.
 pub(in crate::binlog) const fn fraction_size(digits: u8) -> usize {
     digits.div_ceil(2) as usize
+}
+
+/// Bytes that a fraction adds to a number which counts in its unit: five digits fit where four do.
+const fn joined_fraction_size(digits: u8) -> usize {
+    if digits == 5 { fraction_size(4) } else { fraction_size(digits) }
+}
+
+/// Microseconds in the last of so many digits.
+fn unit_of(digits: u8) -> u32 {
+    10u32.pow(6u32.saturating_sub(u32::from(digits)))
 }
 
 /// Microseconds from the bytes of a fraction.
@@ -115,6 +126,29 @@ impl Time {
         }
     }
 
+    /// Bytes of MariaDB 5.3's form.
+    pub(in crate::binlog) const fn middle_size(digits: u8) -> usize {
+        3 + joined_fraction_size(digits)
+    }
+
+    /// From MariaDB 5.3's form: the time in units of its last digit, above the least time there is.
+    pub(in crate::binlog) fn from_middle(bytes: &[u8], digits: u8) -> Self {
+        const SECONDS_BELOW_ZERO: i64 = 838 * 3600 + 59 * 60 + 60;
+        let unit = unit_of(digits);
+        let units_a_second = i64::from(1_000_000 / unit);
+        let value = (be_uint(bytes) as i64).wrapping_sub(SECONDS_BELOW_ZERO * units_a_second);
+        let absolute = value.unsigned_abs();
+        let seconds = absolute / units_a_second.unsigned_abs();
+        Self {
+            negative: value < 0,
+            hours: (seconds / 3600) as u16,
+            minutes: (seconds / 60 % 60) as u8,
+            seconds: (seconds % 60) as u8,
+            microseconds: (absolute % units_a_second.unsigned_abs()) as u32 * unit,
+            digits,
+        }
+    }
+
     /// From the servers' number in memory, which JSON documents hold: 24 bits of microseconds below the clock.
     pub(in crate::binlog) fn from_memory(value: i64) -> Self {
         let absolute = value.unsigned_abs();
@@ -163,6 +197,28 @@ impl DateTime {
         Some(Self::from_clock(clock, fraction(fraction_bytes), digits))
     }
 
+    /// Bytes of MariaDB 5.3's form.
+    pub(in crate::binlog) const fn middle_size(digits: u8) -> usize {
+        5 + joined_fraction_size(digits)
+    }
+
+    /// From MariaDB 5.3's form: months of 32 days in years of 13 months, in units of the last digit.
+    pub(in crate::binlog) fn from_middle(bytes: &[u8], digits: u8) -> Self {
+        let unit = unit_of(digits);
+        let units_a_second = u64::from(1_000_000 / unit);
+        let value = be_uint(bytes);
+        let seconds = value / units_a_second;
+        let days = seconds / 86_400;
+        Self {
+            date: Date { year: (days / 32 / 13) as u16, month: (days / 32 % 13) as u8, day: (days % 32) as u8 },
+            hour: (seconds / 3600 % 24) as u8,
+            minute: (seconds / 60 % 60) as u8,
+            second: (seconds % 60) as u8,
+            microseconds: (value % units_a_second) as u32 * unit,
+            digits,
+        }
+    }
+
     /// From the servers' number in memory, which JSON documents hold.
     pub(in crate::binlog) fn from_memory(value: i64) -> Self {
         let absolute = value.unsigned_abs();
@@ -209,6 +265,18 @@ impl Timestamp {
         Self { seconds: be_uint(&whole), microseconds: fraction(fraction_bytes), digits }
     }
 
+    /// Bytes of MariaDB 5.3's form.
+    pub(in crate::binlog) const fn middle_size(digits: u8) -> usize {
+        4 + fraction_size(digits)
+    }
+
+    /// From MariaDB 5.3's form: the seconds, then the fraction in units of its last digit.
+    pub(in crate::binlog) fn from_middle(bytes: &[u8], digits: u8) -> Self {
+        let (whole, fraction) = bytes.split_at_checked(4).unwrap_or_default();
+        let microseconds = (be_uint(fraction) as u32).saturating_mul(unit_of(digits));
+        Self { seconds: be_uint(whole), microseconds, digits }
+    }
+
     /// The same instant as date and time in UTC.
     pub fn to_utc(&self) -> DateTime {
         let Self { seconds, microseconds, digits } = *self;
@@ -250,8 +318,7 @@ fn date_of(days: u64) -> Date {
 fn write_fraction(microseconds: u32, digits: u8, out: &mut Vec<u8>) {
     if digits > 0 {
         out.push(b'.');
-        let unit = 10u32.pow(6u32.saturating_sub(u32::from(digits)));
-        push_digits(microseconds / unit, usize::from(digits.min(6)), out);
+        push_digits(microseconds / unit_of(digits), usize::from(digits.min(6)), out);
     }
 }
 

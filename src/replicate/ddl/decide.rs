@@ -23,7 +23,7 @@ pub struct Rules<'a> {
     pub router: &'a Router,
     pub sides: &'a Sides,
     /// Whether a table's rows stand after the statement already.
-    pub stands_after: &'a dyn Fn(&TableName) -> bool,
+    pub stands_after: &'a (dyn Fn(&TableName) -> bool + Sync),
     /// The same for databases and for tables nobody has copied.
     pub others_stand_after: bool,
 }

@@ -59,20 +59,40 @@ async fn engine_ids(
         Flavor::MariaDb => "information_schema.innodb_sys_tables",
         Flavor::MySql => "information_schema.innodb_tables",
     };
-    // Both keep names in the form of file names.
-    let encoded =
-        |name: &str| format!("CONVERT(CAST(CONVERT({} USING filename) AS BINARY) USING utf8mb4)", string_literal(name));
-    let whole = format!("CONCAT({}, '/', {})", encoded(&table.schema), encoded(&table.table));
+    let pattern = format!("{}/{}", file_name_pattern(&table.schema), file_name_pattern(&table.table));
+    let like = |pattern: &str| {
+        format!(
+            "CAST(name AS CHAR CHARACTER SET utf8mb4) COLLATE utf8mb4_bin LIKE {} ESCAPE '|'",
+            string_literal(pattern)
+        )
+    };
     let sql = format!(
-        "SELECT table_id AS id FROM {view} WHERE CONVERT(name USING utf8mb4) = {whole} \
-         OR CONVERT(name USING utf8mb4) LIKE CONCAT(REPLACE(REPLACE({whole}, '_', '\\_'), '%', '\\%'), '#p#%') \
-         ORDER BY table_id"
+        "SELECT table_id AS id FROM {view} WHERE {} OR {} OR {} ORDER BY table_id",
+        like(&pattern),
+        like(&format!("{pattern}#P#%")),
+        like(&format!("{pattern}#p#%")),
     );
     match connection.rows(&sql, "reading InnoDB's table ids", deadline).await {
         Ok(rows) => rows.iter().map(|row| row.number("id")).collect::<Result<Vec<u64>, _>>().map(Some),
         Err(error) if matches!(error.server_code(), Some(1227 | 1142 | 1044)) => Ok(None),
         Err(error) => Err(error),
     }
+}
+
+/// A LIKE pattern (escaped by `|`) for the form in which InnoDB keeps names: that of file names. ASCII letters and
+/// digits stand for themselves, other ASCII characters as `@` and four digits; the codes of letters beyond ASCII are
+/// left open, which at worst takes a table of a very similar name in.
+fn file_name_pattern(name: &str) -> String {
+    let mut pattern = String::with_capacity(name.len() * 2);
+    for character in name.chars() {
+        match character {
+            '_' => pattern.push_str("|_"),
+            plain if plain.is_ascii_alphanumeric() => pattern.push(plain),
+            ascii if ascii.is_ascii() => pattern.push_str(&format!("@{:04x}", u32::from(ascii))),
+            _ => pattern.push_str("@%"),
+        }
+    }
+    pattern
 }
 
 /// Whether a DDL has changed what it touches since the fingerprints were taken. None: it cannot be told, since the
@@ -103,6 +123,13 @@ mod tests {
             without_counter(text),
             "CREATE TABLE `t` (\n  `id` int COMMENT ' AUTO_INCREMENT=3'\n) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4"
         );
+    }
+
+    #[test]
+    fn names_are_looked_for_in_the_form_of_file_names() {
+        assert_eq!(file_name_pattern("Abc_1"), "Abc|_1");
+        assert_eq!(file_name_pattern("sh op.x/1"), "sh@0020op@002ex@002f1");
+        assert_eq!(file_name_pattern("blé"), "bl@%");
     }
 
     #[test]

@@ -13,5 +13,6 @@ pub mod keys;
 pub mod pipeline;
 pub mod plan;
 pub mod prepare;
+pub mod run;
 pub mod structures;
 pub mod transfer;

@@ -27,6 +27,8 @@ use crate::worker::progress::Progress;
 /// A batch is closed when it has this many bytes or rows.
 const BATCH_BYTES: u64 = 4 << 20;
 const BATCH_ROWS: u64 = 50_000;
+/// `wait_timeout` of a writing session is 60 s.
+pub const KEEPALIVE: Duration = Duration::from_secs(20);
 const SPLIT_PATIENCE: Duration = Duration::from_secs(600);
 /// Ranges of one table for each pair: enough that the last ones even out.
 const RANGES_A_PAIR: u64 = 2;
@@ -150,7 +152,7 @@ impl Pipeline {
             rows: 0,
             bytes: 0,
         };
-        while let Some(read) = batches.recv().await {
+        while let Some(read) = receive(&mut batches, target).await? {
             line.rows += read.batch.rows;
             line.bytes += read.batch.bytes;
             line.reached = read.reached.as_ref().map(key_text).or(line.reached);
@@ -184,6 +186,19 @@ impl Pipeline {
         self.progress.table_finished();
         tracing::debug!(table = %table.line.source, "copied {}", table.line.source);
         Ok(())
+    }
+}
+
+/// The next batch. A source that is slow must not make the target end the idle session.
+async fn receive(
+    batches: &mut mpsc::Receiver<ReadBatch>,
+    target: &mut LaneSession,
+) -> Result<Option<ReadBatch>, Error> {
+    loop {
+        match tokio::time::timeout(KEEPALIVE, batches.recv()).await {
+            Ok(batch) => return Ok(batch),
+            Err(_) => target.check(Deadline::after(KEEPALIVE)).await?,
+        }
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::catalogue::{Column, ColumnType, Key, TableShape};
 use crate::ddl::same_name;
-use crate::load::statement::TargetTable;
+use crate::load::statement::{Duplicates, TargetTable};
 use crate::model::cell::{CellForm, CopiedColumn};
 use crate::model::{Flavor, TableName};
 use crate::snapshot::select::{KeyColumn, KeyForm, SourceTable};
@@ -60,6 +60,7 @@ pub fn transfer(
             columns,
             key: named,
             json_is_a_type: target_flavor == Flavor::MySql,
+            duplicates: Duplicates::Refuse,
         },
     })
 }

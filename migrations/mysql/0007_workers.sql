@@ -1,0 +1,8 @@
+CREATE TABLE workers (
+    name          VARCHAR(255) NOT NULL PRIMARY KEY,
+    address       VARCHAR(255) NOT NULL,
+    epoch         BIGINT       NOT NULL,
+    capacity      BIGINT       NOT NULL,
+    departed      BIGINT       NOT NULL,
+    registered_us BIGINT       NOT NULL
+) ENGINE=InnoDB DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin

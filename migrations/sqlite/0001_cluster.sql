@@ -1,0 +1,5 @@
+-- What the whole cluster shares: its id, the topology a user stored, the proof of the sealing key.
+CREATE TABLE cluster (
+    name  VARCHAR(64) NOT NULL PRIMARY KEY,
+    value TEXT        NOT NULL
+)

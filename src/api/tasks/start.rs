@@ -1,0 +1,148 @@
+//! Asking for a task to run.
+
+use axum::extract::State;
+use axum::http::StatusCode;
+
+use super::selection::{Selected, select};
+use super::timezone::{StartTime, parse_start_time};
+use crate::api::app::{App, PROBE_DEADLINE};
+use crate::api::duration::parse_duration;
+use crate::api::error::{ApiError, ApiResult};
+use crate::api::extract::{Json, Path, Query, TaskPath};
+use crate::api::failures::Refused;
+use crate::api::faults;
+use crate::api::waiting::{Wait, stages_of};
+use crate::model::change::{Change, Want};
+use crate::model::record::SubtaskRecord;
+use crate::model::report::{Outcome, RunState};
+use crate::model::subtask::{Restart, StartAt, TaskMode, Wanted};
+use crate::model::wire::StartTaskRequest;
+use crate::model::{Generation, TaskName};
+use crate::mysql::Deadline;
+use crate::probe;
+
+/// Starts a task.
+///
+/// The wish is stored, for the named sources or all. Answers once the workers report their runs, or after `wait`;
+/// 200 either way.
+#[utoipa::path(post, path = "/api/v1/tasks/{task-name}/start", tag = "task", operation_id = "DMAPIStartTask",
+    params(TaskPath, Wait),
+    request_body(content = StartTaskRequest, description = "how to start; may be left out"),
+    responses((status = 200, description = "the wish is stored"), Refused))]
+pub async fn start_task(
+    State(app): State<App>,
+    Path(path): Path<TaskPath>,
+    Query(wait): Query<Wait>,
+    Json(request): Json<StartTaskRequest>,
+) -> ApiResult<StatusCode> {
+    let name = TaskName::new(path.task_name);
+    let start_time = check_times(&request)?;
+    let selected = select(&app, &name, request.source_name_list.as_ref()).await?;
+    let remove_meta = request.remove_meta == Some(true);
+    check_start(&selected, start_time.is_some(), remove_meta)?;
+    let mut wants = Vec::new();
+    for subtask in &selected.subtasks {
+        if is_under_way(subtask) {
+            if start_time.is_some() || remove_meta {
+                return Err(runs_already(&name, subtask).into());
+            }
+            continue;
+        }
+        let at = match start_time {
+            None => None,
+            Some(start_time) => Some(start_at(&selected, subtask, start_time).await?),
+        };
+        wants.push(want_running(subtask, at));
+    }
+    if remove_meta {
+        app.remove_meta(&selected).await?;
+    }
+    let expected = stages_of(&wants);
+    app.commit(wants).await?;
+    app.wait_for_stages(&expected, wait).await?;
+    Ok(StatusCode::OK)
+}
+
+fn check_times(request: &StartTaskRequest) -> ApiResult<Option<StartTime>> {
+    let given = |text: &Option<String>| text.clone().filter(|text| !text.is_empty());
+    if let Some(duration) = given(&request.safe_mode_time_duration)
+        && parse_duration(&duration).is_none()
+    {
+        return Err(ApiError::request(
+            format!("safe_mode_time_duration {duration} is not valid"),
+            "`safe_mode_time_duration`: expected a duration such as `10s`",
+        ));
+    }
+    given(&request.start_time)
+        .map(|text| {
+            parse_start_time(&text).ok_or_else(|| {
+                ApiError::request(
+                    format!("start_time {text} is not valid"),
+                    "`start_time`: expected `YYYY-MM-DD hh:mm:ss`, with `Z` or an offset such as `+08:00` if it is not \
+                     in the source's zone",
+                )
+            })
+        })
+        .transpose()
+}
+
+/// Refuses before anything changes.
+fn check_start(selected: &Selected, has_start_time: bool, remove_meta: bool) -> ApiResult<()> {
+    let task = &selected.task;
+    let is_incremental = task.settings.mode == TaskMode::Incremental;
+    if has_start_time && !is_incremental {
+        return Err(faults::common(
+            "a start time is only for task mode incremental: a copy has its own position",
+            "leave `start_time` out",
+        )
+        .into());
+    }
+    for subtask in &selected.subtasks {
+        if !selected.is_enabled(&subtask.id.source) {
+            return Err(faults::source_disabled(&task.name, &subtask.id.source).into());
+        }
+        let begins_anew = remove_meta || subtask.generation == Generation(0);
+        if is_incremental && begins_anew && subtask.settings.start.is_none() && !has_start_time {
+            return Err(faults::metadata_not_set(&task.name, &subtask.id.source).into());
+        }
+    }
+    Ok(())
+}
+
+/// Wanted to run, and its present run has not ended.
+fn is_under_way(subtask: &SubtaskRecord) -> bool {
+    let ended = subtask.concluded().is_some_and(|report| report.state == RunState::Closed);
+    let finished = subtask.concluded().is_some_and(|report| report.outcome == Some(Outcome::Finished));
+    subtask.wanted == Wanted::Running && (!ended || finished)
+}
+
+fn runs_already(name: &TaskName, subtask: &SubtaskRecord) -> crate::error::Fault {
+    faults::common(
+        format!("task {name} runs already on source {}", subtask.id.source),
+        "`start_time` and `remove_meta` need a stopped task: stop it first",
+    )
+}
+
+/// Where to begin; a time without a zone is read by the source's own clock.
+async fn start_at(selected: &Selected, subtask: &SubtaskRecord, start_time: StartTime) -> ApiResult<StartAt> {
+    let at_us = match start_time {
+        StartTime::Instant { at_us } => at_us,
+        StartTime::OfSource(local) => {
+            let endpoint = selected.endpoint(&subtask.id.source)?;
+            let text = local.strftime("%Y-%m-%d %H:%M:%S").to_string();
+            probe::local_time(endpoint, &text, Deadline::after(PROBE_DEADLINE)).await.map_err(|error| error.fault())?
+        }
+    };
+    Ok(StartAt::Time { at_us })
+}
+
+fn want_running(subtask: &SubtaskRecord, at: Option<StartAt>) -> Change {
+    let mut want = Want::of(subtask);
+    want.wanted = Wanted::Running;
+    want.generation = subtask.generation.next();
+    want.attempts = 0;
+    if let Some(at) = at {
+        want.settings.restart = Some(Restart { generation: want.generation, at });
+    }
+    Change::Want(Box::new(want))
+}

@@ -1,0 +1,195 @@
+//! Removes what deleted tasks left in their targets: at once where a call asks for it, else again and again with
+//! backoff, until it works or an operator gives it up.
+//!
+//! Never here: waiting for a target in the reconciler's loop. Each try is a task of its own with a deadline; a target is
+//! tried once at a time, so a dead one delays nobody else.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::future::BoxFuture;
+use parking_lot::Mutex;
+use uuid::Uuid;
+
+use super::{ControlError, Reconciler};
+use crate::error::{Chain, Fault};
+use crate::metastore::{Object, StoreError};
+use crate::model::Endpoint;
+use crate::model::change::Change;
+use crate::model::record::CleanupRecord;
+use crate::scheduler::Step;
+
+/// Ends whatever may still write for a record's ledgers, then removes their rows.
+pub trait TargetCleaner: Send + Sync {
+    /// Done means that nothing of these ledgers is left and nothing can write for them. Safe to repeat. Takes no longer
+    /// than `within`, connecting included.
+    fn clean<'a>(&'a self, record: &'a CleanupRecord, within: Duration) -> BoxFuture<'a, Result<(), Fault>>;
+}
+
+/// What is being tried.
+#[derive(Default)]
+pub(super) struct Cleaning {
+    under_way: Mutex<UnderWay>,
+}
+
+#[derive(Default)]
+struct UnderWay {
+    records: BTreeSet<Uuid>,
+    targets: BTreeSet<(String, u16)>,
+    /// Those whose first try a call makes itself.
+    reserved: BTreeSet<Uuid>,
+}
+
+/// Keeps the reconciler's rounds from a record until it is dropped.
+#[must_use]
+pub(super) struct Reserved<'a> {
+    cleaning: &'a Cleaning,
+    id: Uuid,
+}
+
+impl Drop for Reserved<'_> {
+    fn drop(&mut self) {
+        self.cleaning.under_way.lock().reserved.remove(&self.id);
+    }
+}
+
+struct Turn<'a> {
+    cleaning: &'a Cleaning,
+    id: Uuid,
+    target: (String, u16),
+}
+
+impl Cleaning {
+    pub(super) fn reserve(&self, id: Uuid) -> Reserved<'_> {
+        self.under_way.lock().reserved.insert(id);
+        Reserved { cleaning: self, id }
+    }
+
+    fn is_reserved(&self, id: Uuid) -> bool {
+        self.under_way.lock().reserved.contains(&id)
+    }
+
+    /// None: it, or another one on the same target, is being tried, or too many are.
+    fn take_turn(&self, record: &CleanupRecord, at_once: usize) -> Option<Turn<'_>> {
+        let target = server(&record.target);
+        let mut under_way = self.under_way.lock();
+        if under_way.records.len() >= at_once || under_way.targets.contains(&target) {
+            return None;
+        }
+        under_way.records.insert(record.id);
+        under_way.targets.insert(target.clone());
+        Some(Turn { cleaning: self, id: record.id, target })
+    }
+}
+
+impl Drop for Turn<'_> {
+    fn drop(&mut self) {
+        let mut under_way = self.cleaning.under_way.lock();
+        under_way.records.remove(&self.id);
+        under_way.targets.remove(&self.target);
+    }
+}
+
+fn server(endpoint: &Endpoint) -> (String, u16) {
+    (endpoint.host.clone(), endpoint.port)
+}
+
+/// What came of one try.
+pub(super) enum Tried {
+    Cleaned,
+    /// The cause is stored with the record.
+    Failed(Fault),
+    /// Another one is trying.
+    NotNow,
+}
+
+impl Reconciler {
+    /// Begins every try that is due, or that a new task waits for.
+    pub(super) fn clean_what_is_due(self: &Arc<Self>, steps: &[Step]) {
+        let urgent: BTreeSet<Uuid> = steps
+            .iter()
+            .filter_map(|step| match step {
+                Step::Clean { cleanup, .. } => Some(*cleanup),
+                _ => None,
+            })
+            .collect();
+        let now_us = self.parts.clock.now_us();
+        for record in self.memory.cleanups() {
+            let patience =
+                if urgent.contains(&record.id) { self.settings.cleanup_first } else { self.patience(&record) };
+            let due_us = record
+                .tried_us
+                .map_or(0, |tried_us| tried_us.saturating_add(i64::try_from(patience.as_micros()).unwrap_or(i64::MAX)));
+            if now_us < due_us || self.cleaning.is_reserved(record.id) {
+                continue;
+            }
+            let reconciler = self.clone();
+            self.tasks.spawn(async move {
+                if let Tried::Failed(fault) = reconciler.try_clean(&record, reconciler.settings.cleanup_deadline).await
+                {
+                    tracing::debug!(task.name = %record.task, cleanup.id = %record.id, "still not cleaned: {fault}");
+                }
+            });
+        }
+    }
+
+    fn patience(&self, record: &CleanupRecord) -> Duration {
+        let doubled = 1_u32.checked_shl(record.attempts.saturating_sub(1)).unwrap_or(u32::MAX);
+        self.settings.cleanup_first.saturating_mul(doubled).min(self.settings.cleanup_longest)
+    }
+
+    /// One try. How it went is stored.
+    pub(super) async fn try_clean(&self, record: &CleanupRecord, within: Duration) -> Tried {
+        let Some(_turn) = self.cleaning.take_turn(record, self.settings.cleanups_at_once) else { return Tried::NotNow };
+        let result = self.parts.cleaner.clean(record, within).await;
+        let (change, tried) = match result {
+            Ok(()) => (Change::RemoveCleanup { id: record.id }, Tried::Cleaned),
+            Err(fault) => {
+                let change = Change::CleanupTried {
+                    id: record.id,
+                    attempts: record.attempts.saturating_add(1),
+                    tried_us: self.parts.clock.now_us(),
+                    cause: fault.to_string(),
+                };
+                (change, Tried::Failed(fault))
+            }
+        };
+        match self.commit(vec![change]).await {
+            Ok(()) => {
+                if matches!(tried, Tried::Cleaned) {
+                    let (task, target) = (&record.task, &record.target);
+                    tracing::info!(task.name = %task, cleanup.id = %record.id, "cleaned what {task} left in {target}");
+                }
+            }
+            // An operator gave it up meanwhile.
+            Err(ControlError::Store(StoreError::Missing { object: Object::Cleanup, .. })) => {}
+            Err(error) => {
+                tracing::warn!(cleanup.id = %record.id, error = %Chain(&error), "cannot store how a cleanup went");
+            }
+        }
+        tried
+    }
+
+    /// An operator gives a cleanup up: what is left in the target stays there.
+    pub async fn discard_cleanup(&self, id: Uuid) -> Result<(), ControlError> {
+        self.commit(vec![Change::RemoveCleanup { id }]).await.map_err(|error| unknown(error, id))
+    }
+
+    /// An operator gives a cleanup another account; the next try follows at once.
+    pub async fn change_cleanup_account(&self, id: Uuid, target: Endpoint) -> Result<(), ControlError> {
+        let record = self.parts.store.cleanup(id).await?.ok_or(ControlError::UnknownCleanup { id })?;
+        let record = CleanupRecord { target, ..record };
+        self.commit(vec![Change::UpdateCleanup(Box::new(record.clone()))]).await.map_err(|error| unknown(error, id))?;
+        self.memory.hurry(id);
+        self.activate();
+        Ok(())
+    }
+}
+
+fn unknown(error: ControlError, id: Uuid) -> ControlError {
+    match error {
+        ControlError::Store(StoreError::Missing { object: Object::Cleanup, .. }) => ControlError::UnknownCleanup { id },
+        other => other,
+    }
+}

@@ -1,0 +1,284 @@
+//! Drives replication for an open run: builds the stages, keeps them going, and closes them in order.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::mpsc;
+use tokio::task::JoinSet;
+use tokio::time::timeout_at;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use super::error::Error;
+use super::opening::{Opened, our_clock_us};
+use super::progress::Progress;
+use crate::catalogue::{Catalogue, StoredDatabase, StoredShape};
+use crate::ledger::{LaneSession, Resume, resume};
+use crate::model::subtask::SubtaskConfig;
+use crate::model::{BinlogPosition, Endpoint, Flavor, SourcePosition};
+use crate::mysql::{BinlogStart, Connection, Deadline, Purpose};
+use crate::replicate;
+use crate::replicate::applier::{Applier, MemoryLimits, State};
+use crate::replicate::ddl::apply::settle;
+use crate::replicate::floors::Floors;
+use crate::replicate::lane::{Lane, Limits};
+use crate::replicate::pulse::Pulse;
+use crate::replicate::reader;
+use crate::replicate::shared::Shared;
+use crate::replicate::target::TargetTables;
+
+const OPEN_PATIENCE: Duration = Duration::from_secs(30);
+/// How often the source is asked where it stands, and how long it may take.
+const ASK_PERIOD: Duration = Duration::from_secs(2);
+const ASK_PATIENCE: Duration = Duration::from_secs(5);
+const GROUP_BYTES: usize = 8 << 20;
+
+/// Follows the binlog until `stop` or an error. After `stop`, what is in flight is finished within `grace`.
+pub async fn replicate(
+    mut opened: Opened,
+    config: &SubtaskConfig,
+    memory: MemoryLimits,
+    progress: &Arc<Progress>,
+    stop: &CancellationToken,
+) -> Result<(), Error> {
+    if !opened.source.has_binlog {
+        return Err(Error::NoBinlog);
+    }
+    settle_announced(&mut opened).await?;
+    let resume =
+        resume(&opened.found.lanes).ok_or_else(|| Error::Internal("the ledger has no low-water".to_owned()))?;
+    let catalogue = catalogue(&opened, config)?;
+    let pulse = Arc::new(Pulse::new(opened.source.clock_offset_us));
+    let shared = Arc::new(Shared::new(&resume.low_water));
+    let tasks = TaskTracker::new();
+    // Reading and asking end with this function, however it ends.
+    let reading = CancellationToken::new();
+    let _guard = reading.clone().drop_guard();
+    let aborting = CancellationToken::new();
+    let _abort_guard = aborting.clone().drop_guard();
+
+    let start = start_of(&resume, config.enable_gtid, opened.source.server.flavor);
+    let server_id = server_id(&opened);
+    let reader = reader::open(&config.source, start, server_id, Deadline::after(OPEN_PATIENCE)).await?;
+    let events = reader.spawn(&tasks, reading.clone());
+    tasks.spawn(ask_source(config.source.clone(), Arc::clone(&pulse), reading.clone()));
+
+    let (committed_sender, committed) = mpsc::unbounded_channel();
+    let count = usize::try_from(config.replicate_lanes.clamp(1, 64)).unwrap_or(1);
+    let limits = Limits {
+        group_transactions: usize::try_from(config.replicate_batch.max(1)).unwrap_or(usize::MAX),
+        group_bytes: GROUP_BYTES,
+    };
+    let mut lanes = Vec::with_capacity(count);
+    let mut running: JoinSet<Result<(), replicate::Error>> = JoinSet::new();
+    for index in 0..count {
+        let session =
+            LaneSession::open(&opened.ledger, &format!("apply{index}"), Deadline::after(OPEN_PATIENCE)).await?;
+        let (sender, items) = mpsc::unbounded_channel();
+        lanes.push(sender);
+        let lane = Lane::new(index, session, items, Arc::clone(&shared), committed_sender.clone(), limits);
+        running.spawn(lane.run(aborting.clone()));
+    }
+    drop(committed_sender);
+
+    let file = resume.low_water.position.binlog.file.clone();
+    let applier = Applier {
+        filter: Arc::clone(&opened.filter),
+        router: Arc::clone(&opened.router),
+        sides: Arc::clone(&opened.sides),
+        facts: opened.facts.clone(),
+        catalogue,
+        targets: TargetTables::new(opened.sides.target.clone()),
+        floors: floors(&opened),
+        control: opened.control,
+        shared,
+        lanes,
+        committed,
+        limits: memory,
+        pulse: Arc::clone(&pulse),
+        applied: resume.applied,
+        parts_applied: resume.low_water.parts,
+        state: State::new(count, &file),
+    };
+    let outcome = drive(applier, events, running, &pulse, progress, stop, config, &aborting).await;
+    reading.cancel();
+    tasks.close();
+    tasks.wait().await;
+    outcome
+}
+
+/// Runs the applier and the lanes; the first error of any of them is the run's.
+#[expect(clippy::too_many_arguments, reason = "the stages, which have no name together")]
+async fn drive(
+    applier: Applier,
+    events: mpsc::Receiver<Result<reader::Placed, replicate::Error>>,
+    mut lanes: JoinSet<Result<(), replicate::Error>>,
+    pulse: &Arc<Pulse>,
+    progress: &Arc<Progress>,
+    stop: &CancellationToken,
+    config: &SubtaskConfig,
+    aborting: &CancellationToken,
+) -> Result<(), Error> {
+    let halt = stop.child_token();
+    let applying = applier.run(events, halt.clone());
+    tokio::pin!(applying);
+    let mut publish = tokio::time::interval(Duration::from_millis(250));
+    let mut lane_error = None;
+    let (mut applier, outcome) = loop {
+        tokio::select! {
+            done = &mut applying => break done,
+            Some(joined) = lanes.join_next(), if lane_error.is_none() => {
+                let outcome = joined.unwrap_or_else(|error| Err(replicate::Error::Statement {
+                    statement: String::new(),
+                    position: String::new(),
+                    why: format!("a lane ended in a panic: {error}"),
+                }));
+                lane_error = Some(outcome.err().unwrap_or(replicate::Error::Stopped));
+                halt.cancel();
+            }
+            _ = publish.tick() => publish_progress(pulse, progress),
+        }
+    };
+    // Closing the lanes' channels lets them finish what they have.
+    applier.lanes.clear();
+    if lane_error.is_some() || outcome.is_err() {
+        aborting.cancel();
+    }
+    let grace = Deadline::after(Duration::from_secs(u64::from(config.stop_grace_s)));
+    let mut error = lane_error.or(outcome.err());
+    loop {
+        match timeout_at(grace.instant(), lanes.join_next()).await {
+            Ok(Some(Ok(Err(failed)))) => error = prefer(error, failed),
+            Ok(Some(Err(panic))) => return Err(Error::Internal(panic.to_string())),
+            Ok(Some(Ok(Ok(())))) => {}
+            Ok(None) => break,
+            Err(_) => {
+                aborting.cancel();
+                break;
+            }
+        }
+    }
+    publish_progress(pulse, progress);
+    if let Some(error) = error {
+        return Err(error.into());
+    }
+    applier.record_low_water().await?;
+    publish_progress(pulse, progress);
+    applier.control.close(Deadline::after(Duration::from_secs(1))).await;
+    Err(Error::Stopped)
+}
+
+/// An error that something followed from, before one that followed.
+fn prefer(first: Option<replicate::Error>, other: replicate::Error) -> Option<replicate::Error> {
+    match first {
+        None | Some(replicate::Error::Stopped) => Some(other),
+        first => first,
+    }
+}
+
+fn publish_progress(pulse: &Pulse, progress: &Progress) {
+    for notice in pulse.take_notices() {
+        progress.note(our_clock_us(), notice);
+    }
+    progress.set_sync(pulse.progress());
+}
+
+async fn settle_announced(opened: &mut Opened) -> Result<(), Error> {
+    let Some(announced) = opened.found.announced.take() else { return Ok(()) };
+    settle(&mut opened.control, &announced).await?;
+    opened.found = opened.ledger.clone().reread(&mut opened.control, Deadline::after(OPEN_PATIENCE)).await?;
+    Ok(())
+}
+
+/// The structures of the ledger's position.
+fn catalogue(opened: &Opened, config: &SubtaskConfig) -> Result<Catalogue, Error> {
+    let mut catalogue = Catalogue::new(config.names_ignore_case);
+    let wrong = |error: crate::catalogue::CatalogueError| Error::Internal(error.to_string());
+    for saved in &opened.found.structures {
+        if saved.name.table.is_empty() {
+            catalogue.add_database(&saved.name.schema, StoredDatabase::from_json(&saved.structure).map_err(wrong)?);
+        } else {
+            let shape = StoredShape::from_json(&saved.structure).map_err(wrong)?;
+            catalogue.add_table(saved.name.clone(), Arc::new(shape));
+        }
+    }
+    Ok(catalogue)
+}
+
+/// Floors are needed only while tables stand at several positions.
+fn floors(opened: &Opened) -> Floors {
+    let snapshots = &opened.found.snapshots;
+    let (Some(latest), true) = (snapshots.iter().max_by_key(|snapshot| snapshot.number), snapshots.len() > 1) else {
+        return Floors::default();
+    };
+    let position_of =
+        |number: u32| snapshots.iter().find(|snapshot| snapshot.number == number).map(|snapshot| &snapshot.position);
+    let earlier = opened.found.tables.iter().filter(|table| table.snapshot != latest.number);
+    Floors::new(
+        &latest.position,
+        earlier.filter_map(|table| Some((table.source.clone(), position_of(table.snapshot)?))),
+    )
+}
+
+fn start_of(resume: &Resume, by_gtid: bool, flavor: Flavor) -> BinlogStart {
+    let position = &resume.low_water.position;
+    match &position.gtid {
+        Some(set) if by_gtid && (!set.is_empty() || flavor == Flavor::MySql) => BinlogStart::Gtid { set: set.clone() },
+        _ => BinlogStart::Position { file: position.binlog.file.clone(), offset: position.binlog.offset },
+    }
+}
+
+/// An id as a replica: the same for every run of a subtask, so that the source drops the dump thread of an older run,
+/// and different from other tasks' and from the source's own.
+pub fn server_id(opened: &Opened) -> u32 {
+    let hash = xxhash_rust::xxh3::xxh3_64(opened.ledger.id().0.as_bytes());
+    let id = (hash as u32) | 1 << 31;
+    if id == opened.source.server_id || id == u32::MAX { id ^ 1 } else { id }
+}
+
+/// Asks the source where it stands, so that a status shows how much is left even while much is read. Its answers are
+/// for display: an error is no more than an old answer.
+async fn ask_source(endpoint: Endpoint, pulse: Arc<Pulse>, stop: CancellationToken) {
+    let asking = async {
+        let mut session: Option<Connection> = None;
+        loop {
+            let deadline = Deadline::after(ASK_PATIENCE);
+            if session.as_ref().is_none_or(|session| !session.is_open()) {
+                session = Connection::open(&endpoint, Purpose::Asking, deadline).await.ok();
+            }
+            if let Some(connection) = &mut session
+                && let Ok(position) = position_of_source(connection, deadline).await
+            {
+                pulse.source_stands_at(position);
+            }
+            tokio::time::sleep(ASK_PERIOD).await;
+        }
+    };
+    tokio::select! {
+        () = stop.cancelled() => {}
+        () = asking => {}
+    }
+}
+
+/// Where the source's binlog ends now.
+pub async fn position_of_source(
+    connection: &mut Connection,
+    deadline: Deadline,
+) -> Result<SourcePosition, crate::mysql::Error> {
+    let doing = "asking for the position";
+    let server = connection.server().clone();
+    let statement = match server.flavor {
+        Flavor::MySql if server.version >= 80_400 => "SHOW BINARY LOG STATUS",
+        _ => "SHOW MASTER STATUS",
+    };
+    let row = connection.first_row(statement, doing, deadline).await?;
+    let binlog = BinlogPosition::new(row.text("File")?, row.number("Position")?);
+    let gtid = match server.flavor {
+        Flavor::MySql => row.optional_text("Executed_Gtid_Set")?.map(|set| set.replace(['\n', ' '], "")),
+        Flavor::MariaDb => {
+            let sql = "SELECT @@gtid_binlog_pos AS gtid";
+            connection.first_row(sql, doing, deadline).await?.optional_text("gtid")?
+        }
+    };
+    Ok(SourcePosition { binlog, gtid: gtid.filter(|set| !set.is_empty()) })
+}

@@ -1,0 +1,324 @@
+//! From an error to what users see and what happens next: one function from kind to verdict, never from text.
+
+use crate::error::{Chain, Code, Fault};
+use crate::model::TableName;
+use crate::model::report::{ErrorReport, Verdict};
+use crate::worker::error::Error;
+use crate::{ledger, load, mysql, replicate, snapshot};
+
+/// Codes of DM's catalogue where the meaning is the same, ours (50xxx) where there is none.
+mod code {
+    use super::Code;
+
+    pub const DRIVER: Code = Code::new(10001, "database", "high");
+    pub const BAD_CONNECTION: Code = Code::new(10002, "database", "high");
+    pub const EXECUTE: Code = Code::new(10006, "database", "high");
+    pub const COLUMNS_DIFFER: Code = Code::new(36027, "sync-unit", "high");
+    pub const ROW_IMAGE: Code = Code::new(11126, "functional", "high");
+    pub const DDL_REFUSED: Code = Code::new(50001, "sync-unit", "high");
+    pub const UNSUPPORTED: Code = Code::new(50002, "sync-unit", "high");
+    pub const MISMATCH: Code = Code::new(50003, "sync-unit", "high");
+    pub const UNKNOWN_COLLATION: Code = Code::new(50004, "load-unit", "high");
+    pub const TARGET_NOT_EMPTY: Code = Code::new(50005, "load-unit", "high");
+    pub const TARGET_MISFIT: Code = Code::new(50006, "load-unit", "high");
+    pub const SOURCE_REPLACED: Code = Code::new(50007, "sync-unit", "high");
+    pub const SUPERSEDED: Code = Code::new(50008, "internal", "medium");
+    pub const GENERATION: Code = Code::new(50009, "internal", "medium");
+    pub const SNAPSHOT: Code = Code::new(50010, "dump-unit", "high");
+    pub const ROW_REFUSED: Code = Code::new(50011, "load-unit", "high");
+    pub const BINLOG_GONE: Code = Code::new(50012, "sync-unit", "high");
+    pub const UNDECIDED_DDL: Code = Code::new(50013, "sync-unit", "high");
+    pub const RULES: Code = Code::new(50014, "config", "medium");
+    pub const INTERNAL: Code = Code::new(50015, "internal", "high");
+    pub const LEDGER: Code = Code::new(50016, "internal", "high");
+}
+
+/// Which side an error of a server belongs to.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Side {
+    Source,
+    Target,
+}
+
+/// Judges an error. `at_us` is the worker's clock. [`Error::Stopped`] is no error and has no report.
+pub fn report(error: &Error, at_us: i64) -> Option<ErrorReport> {
+    if is_stop(error) {
+        return None;
+    }
+    let (fault, verdict) = judge(error);
+    let fault = Fault { message: error.to_string(), ..fault };
+    let fault = match cause_text(error) {
+        Some(cause) => fault.with_cause(cause),
+        None => fault,
+    };
+    let fault = match &verdict {
+        Verdict::PauseFor(advice) => fault.with_workaround(advice.clone()),
+        _ => fault,
+    };
+    Some(ErrorReport { fault, verdict, table: table_of(error), position: None, at_us })
+}
+
+fn is_stop(error: &Error) -> bool {
+    matches!(error, Error::Stopped | Error::Replicate(replicate::Error::Stopped))
+}
+
+fn cause_text(error: &Error) -> Option<String> {
+    let mut cause = std::error::Error::source(error)?;
+    // Transparent variants hand their cause's cause on.
+    if cause.to_string() == error.to_string() {
+        cause = cause.source()?;
+    }
+    Some(Chain(cause).to_string())
+}
+
+fn pause(advice: &str) -> Verdict {
+    Verdict::PauseFor(advice.to_owned())
+}
+
+fn judge(error: &Error) -> (Fault, Verdict) {
+    match error {
+        Error::Source { cause, .. } => server(cause, Side::Source),
+        Error::Target { cause, .. } | Error::TargetTable { cause, .. } | Error::TargetStatement { cause, .. } => {
+            server(cause, Side::Target)
+        }
+        Error::OpeningTimedOut => (code::DRIVER.fault(""), Verdict::RetryLater),
+        Error::Rules { .. } => (code::RULES.fault(""), pause("correct the task's rules, then start it again")),
+        Error::SourceReplaced { .. } => (
+            code::SOURCE_REPLACED.fault("").on_source(),
+            pause("point the source at the server it was, or start the task with remove_meta to copy anew"),
+        ),
+        Error::NoBinlog => (
+            code::UNSUPPORTED.fault("").on_source(),
+            pause("switch the binlog on at the source (log_bin), or use mode full"),
+        ),
+        Error::Engine { .. } => (
+            code::SNAPSHOT.fault("").on_source(),
+            pause("change the table's engine to InnoDB, or leave the table out of the task"),
+        ),
+        Error::Definition { .. } => {
+            (code::UNSUPPORTED.fault("").on_source(), pause("leave the table out of the task, and report this"))
+        }
+        Error::TargetNotEmpty { .. } => (
+            code::TARGET_NOT_EMPTY.fault("").on_target(),
+            pause("empty or drop the table at the target, or route the source's table elsewhere, then start again"),
+        ),
+        Error::TargetHalfCopied { .. } => (
+            code::TARGET_NOT_EMPTY.fault("").on_target(),
+            pause("bring the table back to what it was (or empty it), then start the task with remove_meta"),
+        ),
+        Error::TargetMisfit { .. } => (
+            code::TARGET_MISFIT.fault("").on_target(),
+            pause("change the target's table so that it has the source's columns, or drop it, then start again"),
+        ),
+        Error::ModeUnsupported { .. } => (code::UNSUPPORTED.fault(""), pause("use mode full, incremental or all")),
+        Error::Internal(_) => (code::INTERNAL.fault(""), pause("start the task again, and report this")),
+        Error::Snapshot(error) => of_snapshot(error),
+        Error::Load(error) => of_load(error),
+        Error::Replicate(error) => of_replication(error),
+        Error::Ledger(error) => of_ledger(error),
+        Error::Stopped => (code::INTERNAL.fault(""), Verdict::RetryLater),
+    }
+}
+
+/// An error of a connection or a server. The list of what is tried again by itself is short: what passes without
+/// anybody's doing.
+fn server(error: &mysql::Error, side: Side) -> (Fault, Verdict) {
+    use mysql::ErrorKind::{Answer, Connection, Protocol, Server, TimedOut, Tls};
+    let scoped = |code: Code| {
+        let fault = code.fault("");
+        if side == Side::Source { fault.on_source() } else { fault.on_target() }
+    };
+    match &error.kind {
+        Connection(_) | TimedOut => (scoped(code::BAD_CONNECTION), Verdict::RetryLater),
+        Tls(_) => (scoped(code::DRIVER), pause("correct the certificates of the connection, then start again")),
+        Protocol(_) | Answer(_) => (scoped(code::DRIVER), pause("start the task again; if it comes back, report this")),
+        Server { code, .. } => match code {
+            // Shutting down, too many connections, lock waits and deadlocks, read-only for a while, disk full for a
+            // while, killed sessions, lost connections.
+            1053
+            | 1040
+            | 1203
+            | 1205
+            | 1213
+            | 1290
+            | 1792
+            | 1836
+            | 3100
+            | 1021
+            | 1041
+            | 1114
+            | 1317
+            | 1927
+            | 1184
+            | 3032
+            | 3169
+            | 4031
+            | 1152
+            | 1154..=1161
+            | 1077
+            | 1080
+            | 1047 => (scoped(code::EXECUTE), Verdict::RetryLater),
+            1044 | 1045 | 1142 | 1143 | 1227 | 1370 | 1698 | 3159 => (
+                scoped(code::DRIVER),
+                pause("correct the account's password or grant it what the message names, then start again"),
+            ),
+            1236 => (
+                scoped(code::BINLOG_GONE),
+                pause(
+                    "the source cannot send the binlog from this position (see the cause); if its files are gone, \
+                     start the task with remove_meta to copy anew",
+                ),
+            ),
+            1153 => (
+                scoped(code::EXECUTE),
+                pause("raise max_allowed_packet at this server above the size of the row, then start again"),
+            ),
+            _ => (scoped(code::EXECUTE), pause("remove the cause that the message names, then start again")),
+        },
+    }
+}
+
+fn of_snapshot(error: &snapshot::Error) -> (Fault, Verdict) {
+    match error {
+        snapshot::Error::Source { cause, .. } | snapshot::Error::Rows { cause, .. } => server(cause, Side::Source),
+        // The run that follows opens another snapshot for what is left.
+        snapshot::Error::StructureChanged { .. } => (code::SNAPSHOT.fault("").on_source(), Verdict::RetryLater),
+        snapshot::Error::NotConsistent { .. } => (
+            code::SNAPSHOT.fault("").on_source(),
+            pause("grant what the message names, or start when the source is less busy"),
+        ),
+        snapshot::Error::PreparedXa { .. } => (
+            code::SNAPSHOT.fault("").on_source(),
+            pause("commit or roll back the prepared XA transactions at the source, then start again"),
+        ),
+    }
+}
+
+fn of_load(error: &load::Error) -> (Fault, Verdict) {
+    match error {
+        load::Error::Write { cause, .. } => server(cause, Side::Target),
+        load::Error::Refused { .. } | load::Error::Altered { .. } | load::Error::Miscounted { .. } => (
+            code::ROW_REFUSED.fault("").on_target(),
+            pause("change the target's table so that it takes the row as it is, then start again"),
+        ),
+        load::Error::Ledger(error) => of_ledger(error),
+    }
+}
+
+fn of_replication(error: &replicate::Error) -> (Fault, Verdict) {
+    use replicate::Error as E;
+    match error {
+        E::Source { cause, .. } => server(cause, Side::Source),
+        E::Target { cause, .. } => server(cause, Side::Target),
+        E::Refused { cause, .. } => {
+            let (fault, verdict) = server(cause, Side::Target);
+            match verdict {
+                Verdict::RetryLater => (fault, verdict),
+                _ => (fault, pause("change the target so that it takes the row as it is, then start again")),
+            }
+        }
+        E::DdlRefused { cause, .. } => {
+            let (fault, verdict) = server(cause, Side::Target);
+            match verdict {
+                Verdict::RetryLater => (fault, verdict),
+                _ => (
+                    code::DDL_REFUSED.fault("").on_target(),
+                    pause("make the target take the statement (or make its change by hand), then start again"),
+                ),
+            }
+        }
+        E::Mismatch { .. } => (
+            code::MISMATCH.fault("").on_target(),
+            pause("the target's rows differ from what the source held: compare this row, and copy the task anew"),
+        ),
+        E::Altered { .. } => (
+            code::ROW_REFUSED.fault("").on_target(),
+            pause("change the target's column so that it takes the value as it is, then start again"),
+        ),
+        E::Decode { cause, .. } => match **cause {
+            crate::binlog::BinlogError::PartialRowImage { .. } => (
+                code::ROW_IMAGE.fault("").on_source(),
+                pause("set binlog_row_image=FULL for all sessions of the source, and copy the task anew"),
+            ),
+            _ => (code::UNSUPPORTED.fault("").on_source(), pause("report this, with the source's version")),
+        },
+        E::Unsupported { .. } => (
+            code::UNSUPPORTED.fault("").on_source(),
+            pause("this cannot be replicated: copy the task anew from after it"),
+        ),
+        E::Statement { .. } => (
+            code::UNSUPPORTED.fault("").on_source(),
+            pause("leave the statement out with a filter (ignore_sql), or copy the task anew from after it"),
+        ),
+        E::Structure { .. } => {
+            (code::COLUMNS_DIFFER.fault("").on_source(), pause("copy the task anew, or leave the table out of it"))
+        }
+        E::TargetTable { .. } => (
+            code::TARGET_MISFIT.fault("").on_target(),
+            pause("change the target's table as the message says, then start again"),
+        ),
+        E::UnknownCollation { .. } => (
+            code::UNKNOWN_COLLATION.fault("").on_target(),
+            pause("name the collation to use instead in target_config.collation_map, then start again"),
+        ),
+        E::ForeignPosition { .. } => (
+            code::SOURCE_REPLACED.fault("").on_source(),
+            pause("point the source at the server it was, or start the task with remove_meta to copy anew"),
+        ),
+        E::UndecidedDdl { .. } => (
+            code::UNDECIDED_DDL.fault("").on_target(),
+            pause(
+                "look at the target: if the DDL is not there, make its change by hand; grant PROCESS at the target so \
+                 that this can be told in future; then copy the task anew",
+            ),
+        ),
+        E::Ledger(error) => of_ledger(error),
+        E::Route(_) => (code::RULES.fault(""), pause("correct the task's routes, then start it again")),
+        E::Stopped => (code::INTERNAL.fault(""), Verdict::RetryLater),
+    }
+}
+
+fn of_ledger(error: &ledger::Error) -> (Fault, Verdict) {
+    match error {
+        ledger::Error::Database { cause, .. } => server(cause, Side::Target),
+        ledger::Error::GenerationStale { ledger, .. } => {
+            (code::GENERATION.fault("").on_target(), Verdict::NeedsGenerationAbove(*ledger))
+        }
+        // Another run has it; if nobody else is meant to, the master gives this one a new generation.
+        ledger::Error::Superseded { .. } | ledger::Error::StillHeld { .. } => {
+            (code::SUPERSEDED.fault("").on_target(), Verdict::RetryLater)
+        }
+        ledger::Error::Unreadable { .. } => (
+            code::LEDGER.fault("").on_target(),
+            pause("run a version that knows this ledger, or start the task with remove_meta to copy anew"),
+        ),
+    }
+}
+
+fn table_of(error: &Error) -> Option<TableName> {
+    use replicate::Error as E;
+    match error {
+        Error::Engine { table, .. }
+        | Error::Definition { table, .. }
+        | Error::TargetNotEmpty { table }
+        | Error::TargetHalfCopied { table }
+        | Error::TargetMisfit { table, .. }
+        | Error::TargetTable { table, .. }
+        | Error::Snapshot(snapshot::Error::Rows { table, .. } | snapshot::Error::StructureChanged { table })
+        | Error::Load(
+            load::Error::Write { table, .. }
+            | load::Error::Refused { table, .. }
+            | load::Error::Altered { table, .. }
+            | load::Error::Miscounted { table, .. },
+        )
+        | Error::Replicate(
+            E::Refused { table, .. }
+            | E::Mismatch { table, .. }
+            | E::Altered { table, .. }
+            | E::Structure { table, .. }
+            | E::TargetTable { table, .. }
+            | E::UnknownCollation { table, .. },
+        ) => Some(table.clone()),
+        _ => None,
+    }
+}

@@ -1,0 +1,7 @@
+//! The API driven from outside: its documents, its answers to good and bad input, and what it asks of real servers.
+
+#![expect(clippy::expect_used, reason = "a test that cannot be set up must fail there")]
+
+mod documents;
+mod probe;
+mod servers;
