@@ -59,7 +59,7 @@ async fn position(session: &mut Session) -> BinlogStart {
 /// All table maps from a position up to that of the marker.
 async fn table_maps(session: &Session, start: BinlogStart, marker: &TableName) -> Vec<TableMap> {
     let deadline = Deadline::after(Duration::from_secs(60));
-    let address = session.server.address().expect("it was there before");
+    let address = session.server.address();
     let (host, port) = address.rsplit_once(':').expect("an address is host:port");
     let endpoint = Endpoint {
         host: host.to_owned(),

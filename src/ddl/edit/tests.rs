@@ -88,14 +88,14 @@ fn names_in_double_quotes_are_routed_under_ansi_quotes() {
 
 #[test]
 fn repeated_statements_are_made_to_succeed() {
-    let create = |sql| words(&edited(sql, &mariadb(), Rewrite::ensure_if_not_exists));
+    let create = |sql| words(&edited(sql, &mariadb(), |rewrite| rewrite.ensure_if_not_exists()));
     assert_eq!(create("CREATE TABLE t (a INT)"), "CREATE TABLE IF NOT EXISTS t (a INT)");
     assert_eq!(create("CREATE TABLE t LIKE u"), "CREATE TABLE IF NOT EXISTS t LIKE u");
     assert_eq!(create("CREATE DATABASE x"), "CREATE DATABASE IF NOT EXISTS x");
     for same in ["CREATE TABLE IF NOT EXISTS t (a INT)", "CREATE OR REPLACE TABLE t (a INT)", "DROP TABLE t"] {
         assert_eq!(create(same), same);
     }
-    let drop = |sql| words(&edited(sql, &mariadb(), Rewrite::ensure_if_exists));
+    let drop = |sql| words(&edited(sql, &mariadb(), |rewrite| rewrite.ensure_if_exists()));
     assert_eq!(drop("DROP TABLE t, u"), "DROP TABLE IF EXISTS t, u");
     assert_eq!(drop("DROP DATABASE x"), "DROP DATABASE IF EXISTS x");
     assert_eq!(drop("DROP TABLE IF EXISTS t"), "DROP TABLE IF EXISTS t");
@@ -205,7 +205,7 @@ fn a_cut_through_an_executable_comment_opens_it() {
 
 #[test]
 fn the_select_of_a_create_and_what_announces_its_rows_are_cut() {
-    let cut = |sql| words(&edited(sql, &mysql(), Rewrite::cut_select));
+    let cut = |sql| words(&edited(sql, &mysql(), |rewrite| rewrite.cut_select()));
     assert_eq!(cut("CREATE TABLE t (a INT) ENGINE=InnoDB AS SELECT 1 AS a"), "CREATE TABLE t (a INT) ENGINE=InnoDB");
     assert_eq!(cut("CREATE TABLE t (a INT) START TRANSACTION"), "CREATE TABLE t (a INT)");
 }
