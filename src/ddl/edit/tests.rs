@@ -195,8 +195,6 @@ fn elements_at_the_beginning_are_cut_with_the_comma_after_them() {
 
 #[test]
 fn a_cut_through_an_executable_comment_opens_it() {
-    let parsed = parse("CREATE TABLE t (a INT /*!50100 , KEY (a)*/ /*!50100 COMMENT */ 'x')", &mysql());
-    assert!(parsed.statement().is_none(), "a comment after a key is no statement");
     let parsed = parse("CREATE TABLE t (a INT /*!50100 NOT NULL, KEY (a)*/, b INT)", &mysql());
     let (create, deferred) = Rewrite::new(&parsed).finish_deferred();
     assert_eq!(words(&create), "CREATE TABLE t (a INT NOT NULL , b INT)");
