@@ -171,8 +171,7 @@ fn keys_and_foreign_keys_are_cut_and_added_later_in_their_own_words() {
     let (create, deferred) = rewrite.finish_deferred();
     assert_eq!(
         words(&create),
-        "CREATE TABLE `o`.`t` ( `id` int NOT NULL AUTO_INCREMENT, `a` int, `b` text, `c` text , \
-         UNIQUE KEY `ua` (`a`), KEY `kid` (`id`) ) ENGINE=InnoDB"
+        "CREATE TABLE `o`.`t` ( `id` int NOT NULL AUTO_INCREMENT, `a` int, `b` text, `c` text , UNIQUE KEY `ua` (`a`), KEY `kid` (`id`) ) ENGINE=InnoDB"
     );
     assert_eq!(
         add_key_statements(&TableName::new("o", "t"), &deferred),
