@@ -9,12 +9,11 @@ use tokio_util::sync::CancellationToken;
 
 use super::client::{self, Ending, Identity, WorkerView};
 use super::*;
-use crate::metastore::{Place, Store};
+use crate::metastore::testing;
 use crate::model::report::{Outcome, RunState, SubtaskReport, Unit};
 use crate::model::subtask::{OnDuplicate, SubtaskConfig, TaskMode, Wanted, WantedSubtask};
 use crate::model::{Endpoint, Epoch, Generation, LedgerId, SourceName, SubtaskId, TaskName, WorkerName};
 use crate::registry::{Expiry, MasterClock, Registry, Seen, Tenure, WorkerState};
-use crate::secrets::Sealer;
 
 const SOON: Duration = Duration::from_secs(10);
 const A_WHILE: Duration = Duration::from_secs(600);
@@ -26,9 +25,7 @@ struct Bench {
 }
 
 async fn bench() -> Bench {
-    let directory = tempfile::tempdir().unwrap();
-    let sealer = Arc::new(Sealer::open_or_create(directory.path()).unwrap());
-    let store = Store::open(&Place::Directory(directory.path().to_owned()), sealer).await.unwrap();
+    let (store, directory) = testing::temporary().await;
     let epoch = store.claim_lease(None, "test", 0).await.unwrap().unwrap();
     let tenure = Arc::new(Tenure::default());
     tenure.hold(epoch, Instant::now() + A_WHILE);

@@ -20,6 +20,8 @@ mod stored;
 mod subtasks;
 mod tasks;
 #[cfg(test)]
+pub mod testing;
+#[cfg(test)]
 mod tests;
 mod workers;
 

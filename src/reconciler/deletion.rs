@@ -1,8 +1,11 @@
 //! Deletes a task: never held up by its target.
 //!
-//! 1. Refused while a subtask is wanted running, unless forced. 2. Workers are taken off it, for at most a few seconds.
-//! 3. All internal metadata goes in one transaction, which also notes what is left in the target. 4. The target is
-//! cleaned in what is left of the one deadline; what could not be cleaned stays noted and is tried again.
+//! 1. Refused while a subtask is wanted running, unless forced.
+//! 2. Workers are taken off it, for at most a few seconds.
+//! 3. All internal metadata goes in one transaction, which also notes what is left in the target.
+//! 4. The target is cleaned in what is left of the one deadline; what could not be cleaned stays noted and is tried
+//!    again.
+//!
 //! The surprise: until step 3 is stored nothing has changed. "Deleting" is a mark in memory; an error leaves the task as
 //! it was, and its runs come back under new generations.
 

@@ -1,6 +1,6 @@
 //! When a failed run is tried again, and when no longer.
 
-use std::hash::{BuildHasher as _, Hash as _, Hasher as _};
+use std::hash::BuildHasher as _;
 
 use crate::model::{Generation, SubtaskId};
 
@@ -29,9 +29,7 @@ impl Retries {
         let doubled = self.first_us.saturating_mul(1_i64.checked_shl(attempts.min(32)).unwrap_or(i64::MAX));
         let whole = doubled.clamp(0, self.longest_us);
         let half = whole / 2;
-        let mut hasher = foldhash::quality::FixedState::with_seed(self.seed).build_hasher();
-        (id, generation).hash(&mut hasher);
-        let share = hasher.finish() & 0xffff;
+        let share = foldhash::quality::FixedState::with_seed(self.seed).hash_one((id, generation)) & 0xffff;
         let part = i128::from(whole - half) * i128::from(share) / 0xffff;
         half.saturating_add(i64::try_from(part).unwrap_or(0))
     }

@@ -15,7 +15,7 @@ use tokio_util::sync::CancellationToken;
 use crate::error::{Code, Fault};
 use crate::link::client::{self, Ending, Identity, WorkerView};
 use crate::link::{LinkServer, LinkSettings, Outbox};
-use crate::metastore::{Place, Store};
+use crate::metastore::{Store, testing};
 use crate::model::change::{Change, Want};
 use crate::model::record::{
     CleanupRecord, ServerFacts, SourceRecord, SubtaskRecord, SubtaskSettings, TaskRecord, TaskSettings,
@@ -26,7 +26,6 @@ use crate::model::{Endpoint, Flavor, Generation, LedgerId, SourceName, SubtaskId
 use crate::reconciler::{Claim, Parts, Reconciler, Settings, TargetCleaner};
 use crate::registry::{Expiry, MasterClock, Registry, Seen, Tenure};
 use crate::scheduler::Retries;
-use crate::secrets::Sealer;
 
 pub const SOON: Duration = Duration::from_secs(20);
 pub const EXPIRY: Duration = Duration::from_millis(1_500);
@@ -111,9 +110,7 @@ impl Master {
 
 impl Bench {
     pub async fn new() -> Self {
-        let directory = tempfile::tempdir().unwrap();
-        let sealer = Arc::new(Sealer::open_or_create(directory.path()).unwrap());
-        let store = Store::open(&Place::Directory(directory.path().to_owned()), sealer).await.unwrap();
+        let (store, directory) = testing::temporary().await;
         let cleaner = Arc::new(Cleaner::default());
         let master = Master::begin(&store, cleaner.clone(), MasterClock::start());
         let bench = Self { store, master, cleaner, directory };
@@ -173,11 +170,7 @@ impl Bench {
 
     /// Runs a statement on the file itself, behind the store's back.
     pub async fn sql(&self, statement: &'static str) {
-        use sqlx::Connection as _;
-        let file = self.directory.path().join("ferrymaster.db");
-        let mut direct = sqlx::SqliteConnection::connect(&format!("sqlite://{}", file.display())).await.unwrap();
-        sqlx::query(statement).execute(&mut direct).await.unwrap();
-        direct.close().await.unwrap();
+        testing::run_directly(self.directory.path(), statement).await;
     }
 }
 
