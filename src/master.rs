@@ -23,9 +23,9 @@ use crate::api::App;
 use crate::config::Serve;
 use crate::metastore::{Place, Store, StoreError};
 use crate::reconciler::Claim;
-use crate::registry::WorkMetrics;
+use crate::registry::{Registry, WorkMetrics};
 use crate::secrets::{KeyFileError, Sealer};
-use crate::shutdown::{self, Budget};
+use crate::shutdown::{Budget, Signals};
 use crate::telemetry::Metrics;
 use http::Server;
 
@@ -39,12 +39,14 @@ pub enum ServeError {
     Store(#[from] StoreError),
     #[error(transparent)]
     Listen(#[from] ListenError),
-    #[error("cannot wait for signals")]
+    #[error("cannot catch signals")]
     Signals(#[source] std::io::Error),
     #[error("the HTTP server ended")]
     Http(#[source] Option<std::io::Error>),
 }
 
+/// How long requests wait at most for the own worker to have registered.
+const FIRST_WORKER: Duration = Duration::from_secs(5);
 /// Answers that are under way when stopping begins get this long.
 const DRAIN: Duration = Duration::from_secs(3);
 /// Kept for what ends after the runs: the reconciler, the lease, the metastore.
@@ -52,6 +54,7 @@ const LAST: Duration = Duration::from_secs(3);
 
 /// Master and one worker in one process, until SIGTERM or SIGINT.
 pub async fn serve(settings: Serve) -> Result<(), ServeError> {
+    let mut signals = Signals::catch().map_err(ServeError::Signals)?;
     let directory = DataDirectory::lock(&settings.data_dir)?;
     let sealer = Arc::new(Sealer::open_or_create(directory.path())?);
     let store = Store::open(&Place::Directory(directory.path().to_owned()), sealer).await?;
@@ -84,12 +87,14 @@ pub async fn serve(settings: Serve) -> Result<(), ServeError> {
         incarnations::Settings::of(&settings),
         worker_stop.clone(),
     ));
+    // A source that is made by the first request already has a worker to go to.
+    let has_worker = |registry: &Registry| registry.workers().iter().any(|worker| worker.state.is_in_office());
+    plane.registry.wait_until(FIRST_WORKER, has_worker).await;
     let mut server = Server::begin(listener, crate::api::router(app));
     tracing::info!("the API listens on http://{}, its page is /api/v1/docs", settings.listen);
 
     let ended = tokio::select! {
-        signal = shutdown::asked() => {
-            let signal = signal.map_err(ServeError::Signals)?;
+        signal = signals.asked() => {
             tracing::info!("{signal}: stopping");
             Ok(())
         }
@@ -97,6 +102,7 @@ pub async fn serve(settings: Serve) -> Result<(), ServeError> {
     };
 
     stopping.cancel();
+    plane.reconciler.wind_down();
     let budget = Budget::of(settings.shutdown_grace);
     server.stop(DRAIN.min(settings.shutdown_grace / 4)).await;
     stop_worker(worker, &worker_stop, Budget::of(budget.left().saturating_sub(LAST))).await;

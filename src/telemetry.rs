@@ -73,11 +73,29 @@ pub enum LogError {
 
 /// Begins to log, to standard error. Once for a process.
 pub fn begin_logging(settings: &LogSettings) -> Result<(), LogError> {
-    let filter = EnvFilter::try_new(&settings.filter).map_err(LogError::Filter)?;
+    let filter = EnvFilter::try_new(directives(&settings.filter)).map_err(LogError::Filter)?;
     let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
     let begun = match settings.format {
         LogFormat::Terminal => log.with_ansi(std::io::stderr().is_terminal()).with_target(false).try_init(),
         LogFormat::Json => log.json().flatten_event(true).try_init(),
     };
     begun.map_err(LogError::SetUp)
+}
+
+/// The driver tells of every refused statement as an error of its own. Ours are told once, where they are handled; so it
+/// is silent unless it is asked for by name.
+fn directives(filter: &str) -> String {
+    if filter.contains("mysql_async") { filter.to_owned() } else { format!("{filter},mysql_async=off") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_driver_is_silent_unless_it_is_asked_for() {
+        assert_eq!(directives("info"), "info,mysql_async=off");
+        assert_eq!(directives("warn,mysql_async=debug"), "warn,mysql_async=debug");
+        EnvFilter::try_new(directives("ferrymaster::worker=debug,info")).unwrap();
+    }
 }

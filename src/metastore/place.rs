@@ -1,7 +1,9 @@
 //! Where the metastore is, and how it is connected to.
 
 use std::fmt;
-use std::path::PathBuf;
+use std::fs::OpenOptions;
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::{Path, PathBuf};
 use std::str::FromStr as _;
 use std::time::Duration;
 
@@ -71,6 +73,8 @@ impl Place {
                 let absolute = std::path::absolute(directory)
                     .map_err(|_| StoreError::BadPath { path: directory.clone() })?
                     .join(DATABASE_FILE);
+                make_for_owner(&absolute)
+                    .map_err(|cause| StoreError::Open { place: self.to_string(), cause: sqlx::Error::Io(cause) })?;
                 let path = absolute.to_str().ok_or_else(|| StoreError::BadPath { path: absolute.clone() })?;
                 let url = format!("sqlite://{}?mode=rwc", percent_encoded(path));
                 let writers = self.pool(&url, 1, Engine::Sqlite).await?;
@@ -124,6 +128,11 @@ impl Place {
     async fn migrate(&self, pool: &AnyPool, migrations: &Migrator) -> Result<(), StoreError> {
         migrations.run(pool).await.map_err(|cause| StoreError::Migrate { place: self.to_string(), cause })
     }
+}
+
+/// An empty file is an empty database; the files that SQLite makes beside it get its permissions.
+fn make_for_owner(file: &Path) -> std::io::Result<()> {
+    OpenOptions::new().create(true).append(true).mode(0o600).open(file).map(|_| ())
 }
 
 /// A path as it may stand in an address.

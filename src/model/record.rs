@@ -86,6 +86,8 @@ pub struct Conclusion {
     pub report: SubtaskReport,
     /// When the end was heard of, by the master's clock; the report's own times are the worker's.
     pub ended_us: i64,
+    /// It was seen Running: it had taken the target over, so that no older run is alive there.
+    pub worked: bool,
 }
 
 impl Conclusion {

@@ -70,7 +70,7 @@ impl Reconciler {
         match step {
             Step::RecordLoss { worker, epoch } => {
                 self.parts.registry.loss_stored(worker, *epoch);
-                tracing::warn!(worker.name = %worker, worker.epoch = epoch.0, "{step}");
+                tracing::info!(worker.name = %worker, worker.epoch = epoch.0, "{step}");
             }
             Step::Conclude { id, .. } => {
                 tracing::info!(task.name = %id.task, source.name = %id.source, "{step}");

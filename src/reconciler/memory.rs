@@ -3,7 +3,6 @@
 //! The surprise: commits are told in a queue, and taken in whenever the world is looked at. So a world that is looked at
 //! after a commit returned has it.
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
@@ -67,8 +66,8 @@ impl Memory {
         };
         for (id, seen) in registry.all_seen() {
             if world.subtasks.contains_key(&id) {
-                if registry.has_run(&id) {
-                    world.ran.insert(id.clone());
+                if let Some(generation) = registry.last_worked(&id) {
+                    world.ran.insert(id.clone(), generation);
                 }
                 world.seen.insert(id, SeenRun { report: seen.report, since_us: seen.since_us });
             } else {
@@ -150,7 +149,6 @@ fn read(everything: Everything) -> World {
         subtasks: everything.subtasks.into_iter().map(|record| (record.id.clone(), Arc::new(record))).collect(),
         assignments: everything.assignments.into_iter().map(|given| (given.source.clone(), given)).collect(),
         cleanups: everything.cleanups.into_iter().map(|record| (record.id, Arc::new(record))).collect(),
-        ran: BTreeSet::new(),
         ..World::default()
     }
 }

@@ -21,7 +21,7 @@ mod wanted;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use tokio::sync::Notify;
@@ -44,7 +44,7 @@ use crate::metastore::{Store, StoreError};
 use crate::model::change::Change;
 use crate::model::{Epoch, TaskName, WorkerName};
 use crate::registry::{MasterClock, Registry, Tenure};
-use crate::scheduler::{self, World};
+use crate::scheduler::{self, Step, World};
 use memory::Memory;
 
 /// What the reconciler works with; all of it is shared with others.
@@ -71,6 +71,7 @@ pub struct Reconciler {
     /// Everything spawned here; [`Reconciler::run`] waits for it.
     tasks: TaskTracker,
     leader_starts: AtomicU64,
+    winding_down: AtomicBool,
 }
 
 impl Reconciler {
@@ -85,6 +86,7 @@ impl Reconciler {
             activated: Notify::new(),
             tasks: TaskTracker::new(),
             leader_starts: AtomicU64::new(0),
+            winding_down: AtomicBool::new(false),
         })
     }
 
@@ -95,6 +97,11 @@ impl Reconciler {
 
     fn epoch(&self) -> Result<Epoch, ControlError> {
         self.parts.tenure.epoch().ok_or(ControlError::NotLeader)
+    }
+
+    /// This process is about to end: from now on ends and losses are recorded, and nothing new is decided.
+    pub fn wind_down(&self) {
+        self.winding_down.store(true, Ordering::Relaxed);
     }
 
     /// Has the next round come soon.
@@ -161,7 +168,10 @@ impl Reconciler {
             tracing::error!(error = %Chain(&error), "cannot read the metastore again; nothing is decided until it works");
             return None;
         }
-        let plan = scheduler::plan(&self.world(), now_us);
+        let mut plan = scheduler::plan(&self.world(), now_us);
+        if self.winding_down.load(Ordering::Relaxed) {
+            plan.steps.retain(Step::records_what_was);
+        }
         self.carry_out(epoch, &plan.steps).await;
         self.publish();
         self.clean_what_is_due(&plan.steps);

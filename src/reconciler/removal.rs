@@ -77,9 +77,19 @@ impl Reconciler {
             held.iter().all(|(id, holder, version)| registry.is_off(&holder.worker, holder.worker_epoch, id, *version))
         });
         let is_off = all_off.await;
-        // A holder that never had the run working did not take the target over: an older one may be alive there.
-        let worked = started.iter().all(|subtask| self.parts.registry.has_run(&subtask.id));
+        // A run that never worked did not take the target over: an older one may be alive there.
+        let worked = started.iter().all(|subtask| {
+            let stored = subtask.present_conclusion().is_some_and(|conclusion| conclusion.worked);
+            stored || self.parts.registry.last_worked(&subtask.id) == Some(subtask.generation)
+        });
         if is_off && worked && held.len() == started.len() { Off::Surely } else { Off::Perhaps }
+    }
+
+    /// The open cleanups that a task must wait for before it runs: an abandoned run may be alive in its target.
+    pub fn held_up_by(&self, task: &TaskName) -> Vec<CleanupRecord> {
+        let world = self.world();
+        let Some(task) = world.tasks.get(task) else { return Vec::new() };
+        world.held_up_by(task).map(|record| record.as_ref().clone()).collect()
     }
 
     /// Deletes a source. With `force` its subtasks go with it, and tasks that have no other source; what they left in

@@ -29,7 +29,7 @@ pub use tenure::Tenure;
 
 use crate::model::record::WorkerRecord;
 use crate::model::report::{RunState, SubtaskReport};
-use crate::model::{Epoch, SubtaskId, TaskName, WorkerName};
+use crate::model::{Epoch, Generation, SubtaskId, TaskName, WorkerName};
 use entry::Entry;
 
 /// How long silence may last.
@@ -78,8 +78,8 @@ struct Inner {
     expiry: Expiry,
     workers: BTreeMap<WorkerName, Entry>,
     seen: BTreeMap<SubtaskId, Seen>,
-    /// Subtasks whose runs were seen to work since this process began.
-    ran: BTreeSet<SubtaskId>,
+    /// The last run of each subtask that was seen to work since this process began.
+    ran: BTreeMap<SubtaskId, Generation>,
     /// While a new leader waits for the workers of its predecessor: when it stops waiting.
     recovery_ends_us: Option<i64>,
     looked_us: Option<i64>,
@@ -92,7 +92,7 @@ impl Registry {
                 expiry,
                 workers: BTreeMap::new(),
                 seen: BTreeMap::new(),
-                ran: BTreeSet::new(),
+                ran: BTreeMap::new(),
                 recovery_ends_us: None,
                 looked_us: None,
             }),
@@ -225,9 +225,9 @@ impl Registry {
         self.inner.lock().seen.clone()
     }
 
-    /// Whether a run of it was seen to work since this process began.
-    pub fn has_run(&self, id: &SubtaskId) -> bool {
-        self.inner.lock().ran.contains(id)
+    /// The last run of it that was seen to work since this process began.
+    pub fn last_worked(&self, id: &SubtaskId) -> Option<Generation> {
+        self.inner.lock().ran.get(id).copied()
     }
 
     /// The subtask was deleted.
@@ -283,7 +283,8 @@ impl Inner {
         }
         for subtask in report.subtasks {
             if subtask.state == RunState::Running {
-                self.ran.insert(subtask.id.clone());
+                let last = self.ran.entry(subtask.id.clone()).or_default();
+                *last = subtask.generation.max(*last);
             }
             let older = self.seen.get(&subtask.id);
             if older.is_some_and(|older| older.report.generation > subtask.generation) {

@@ -232,10 +232,10 @@ fn that_a_run_worked_is_remembered_over_incarnations() {
     let registry = registry();
     registry.register(record("w", 1), 0);
     registry.report(report("w", 1, vec![subtask("t", 1, RunState::Initializing)]), 0);
-    assert!(!registry.has_run(&id("t")));
+    assert_eq!(registry.last_worked(&id("t")), None);
     registry.report(report("w", 2, vec![subtask("t", 1, RunState::Running)]), 0);
     registry.register(record("w", 2), 0);
-    assert!(registry.has_run(&id("t")));
+    assert_eq!(registry.last_worked(&id("t")), Some(Generation(1)));
     registry.forget(&id("t"));
-    assert!(!registry.has_run(&id("t")));
+    assert_eq!(registry.last_worked(&id("t")), None);
 }

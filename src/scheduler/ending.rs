@@ -40,7 +40,7 @@ pub(super) fn judged(world: &World, subtask: &SubtaskRecord, report: &SubtaskRep
     match error.verdict {
         // A run of this very process worked before, so the metastore is not an old copy: another installation has
         // taken the task over. Taking it back by itself would be a fight without an end.
-        Verdict::NeedsGenerationAbove(_) if world.ran.contains(&subtask.id) => {
+        Verdict::NeedsGenerationAbove(_) if world.ran.contains_key(&subtask.id) => {
             error.verdict = Verdict::PauseFor(
                 "another ferrymaster with a copy of this one's metadata has taken this task over; stop it there, \
                  then start the task here"

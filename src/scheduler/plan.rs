@@ -47,6 +47,13 @@ impl Plan {
     }
 }
 
+impl Step {
+    /// Whether it only records what happened, and decides nothing new.
+    pub fn records_what_was(&self) -> bool {
+        matches!(self, Self::Conclude { .. } | Self::RecordLoss { .. })
+    }
+}
+
 impl fmt::Display for Step {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -10,7 +10,8 @@ use crate::model::subtask::Wanted;
 pub(super) fn remember_ends(world: &World, plan: &mut Plan) {
     for subtask in world.subtasks.values().filter(|subtask| !world.leaving.contains(&subtask.id)) {
         if let Some((report, ended_us)) = world.just_ended(subtask) {
-            let conclusion = Box::new(Conclusion { report: judged(world, subtask, report), ended_us });
+            let worked = world.ran.get(&subtask.id) == Some(&subtask.generation);
+            let conclusion = Box::new(Conclusion { report: judged(world, subtask, report), ended_us, worked });
             plan.push(Step::Conclude { id: subtask.id.clone(), conclusion });
         }
     }

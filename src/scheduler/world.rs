@@ -8,7 +8,7 @@ use uuid::Uuid;
 use super::Retries;
 use crate::model::record::{Assignment, CleanupRecord, SourceRecord, SubtaskRecord, TaskRecord};
 use crate::model::report::SubtaskReport;
-use crate::model::{Epoch, SourceName, SubtaskId, TaskName, WorkerName};
+use crate::model::{Epoch, Generation, SourceName, SubtaskId, TaskName, WorkerName};
 
 /// What a worker entry is to the scheduler.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -47,8 +47,8 @@ pub struct World {
     pub cleanups: BTreeMap<Uuid, Arc<CleanupRecord>>,
     /// None for a subtask: unknown.
     pub seen: BTreeMap<SubtaskId, SeenRun>,
-    /// Subtasks that were seen to run since this process began.
-    pub ran: BTreeSet<SubtaskId>,
+    /// The last run of each subtask that was seen to work since this process began.
+    pub ran: BTreeMap<SubtaskId, Generation>,
     /// Subtasks that are being deleted: nothing is decided for them, and no worker shall have them.
     pub leaving: BTreeSet<SubtaskId>,
     /// A new leader still waits for the workers of its predecessor.

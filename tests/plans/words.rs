@@ -11,7 +11,7 @@
 //! subtask t s1 running 3 attempts 1
 //! seen t s1 3 running since 40    (or: initializing, closing, finished, stopped, retry, pause, above 9)
 //! stored t s1 3 retry at 40       (how the run ended, as the metastore has it)
-//! ran t s1
+//! ran t s1 2                      (the last run that was seen to work)
 //! leaving t s1
 //! cleanup of old on db1 created 10 unconfirmed
 //! ```
@@ -91,10 +91,11 @@ pub fn world(text: &str) -> (World, i64) {
                 let (how, at) = rest.split_at(rest.len() - 2);
                 let report = report(id(task, source), number(generation), how, seconds(at[1]));
                 let subtask = world.subtasks.get_mut(&report.id).expect("the subtask stands before its end");
-                Arc::make_mut(subtask).conclusion = Some(Conclusion { report, ended_us: seconds(at[1]) });
+                Arc::make_mut(subtask).conclusion =
+                    Some(Conclusion { report, ended_us: seconds(at[1]), worked: false });
             }
-            ["ran", task, source] => {
-                world.ran.insert(id(task, source));
+            ["ran", task, source, generation] => {
+                world.ran.insert(id(task, source), Generation(number(generation)));
             }
             ["leaving", task, source] => {
                 world.leaving.insert(id(task, source));

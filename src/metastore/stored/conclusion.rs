@@ -19,16 +19,19 @@ pub(in crate::metastore) enum StoredConclusion {
 pub(in crate::metastore) struct ConclusionV1 {
     report: SubtaskReport,
     ended_us: i64,
+    #[serde(default)]
+    worked: bool,
 }
 
 impl From<&Conclusion> for StoredConclusion {
     fn from(conclusion: &Conclusion) -> Self {
-        Self::V1(ConclusionV1 { report: conclusion.report.clone(), ended_us: conclusion.ended_us })
+        let Conclusion { report, ended_us, worked } = conclusion.clone();
+        Self::V1(ConclusionV1 { report, ended_us, worked })
     }
 }
 
 impl From<StoredConclusion> for Conclusion {
     fn from(StoredConclusion::V1(stored): StoredConclusion) -> Self {
-        Self { report: stored.report, ended_us: stored.ended_us }
+        Self { report: stored.report, ended_us: stored.ended_us, worked: stored.worked }
     }
 }

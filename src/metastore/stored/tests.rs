@@ -63,7 +63,7 @@ fn subtask_version_1_loads() {
 #[test]
 fn conclusion_version_1_loads() {
     let conclusion = Conclusion::from(sample::<StoredConclusion>("conclusion.v1.json"));
-    assert_eq!((conclusion.generation().0, conclusion.ended_us), (7, 6));
+    assert_eq!((conclusion.generation().0, conclusion.ended_us, conclusion.worked), (7, 6, false));
     assert_eq!(conclusion.report.error.unwrap().fault.code, 10001);
     assert_eq!(conclusion.report.sync.unwrap().applied_rows, 12);
 }

@@ -197,7 +197,7 @@ async fn a_run_s_end_is_remembered_until_the_next_generation() {
         let id = record.id.clone();
         let mut want = Want { generation: Generation(1), wanted: Wanted::Running, ..Want::of(&record) };
         want.revision = 1;
-        let conclusion = Conclusion { report: report(&id, 1, Outcome::Failed), ended_us: 5 };
+        let conclusion = Conclusion { report: report(&id, 1, Outcome::Failed), ended_us: 5, worked: true };
         commit(
             &bench,
             epoch,
@@ -340,6 +340,8 @@ async fn a_store_in_an_odd_directory_keeps_its_cluster_id() {
     let store = Store::open(&place, sealer.clone()).await.unwrap();
     let id = store.cluster_id().await.unwrap();
     store.close().await;
-    assert!(odd.join("ferrymaster.db").exists());
+    use std::os::unix::fs::PermissionsExt as _;
+    let mode = std::fs::metadata(odd.join("ferrymaster.db")).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o600);
     assert_eq!(Store::open(&place, sealer).await.unwrap().cluster_id().await.unwrap(), id);
 }

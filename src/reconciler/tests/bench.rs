@@ -118,6 +118,15 @@ impl Bench {
         bench
     }
 
+    /// As kill -9 and a new start: nobody says goodbye, nobody gives the lease back.
+    pub async fn restart(self) -> Self {
+        self.master.running.iter().for_each(tokio::task::JoinHandle::abort);
+        let Self { store, cleaner, directory, .. } = self;
+        let master = Master::begin(&store, cleaner.clone(), MasterClock::start());
+        until("it leads", || master.reconciler.leads()).await;
+        Self { store, master, cleaner, directory }
+    }
+
     pub async fn commit(&self, changes: Vec<Change>) {
         self.master.reconciler.commit(changes).await.unwrap();
     }

@@ -245,3 +245,22 @@ async fn progress_is_given_up_for_the_named_sources_and_not_while_they_run() {
     let unknown = reconciler.remove_meta(&task, &[SourceName::new("zz")]).await.unwrap_err();
     assert!(matches!(unknown, ControlError::UnknownSubtasks { .. }), "{unknown}");
 }
+
+#[tokio::test]
+async fn a_run_that_was_closed_before_a_restart_is_surely_off() {
+    let (bench, worker) = running().await;
+    let id = id("t", "a");
+    bench.want(&id, Wanted::Stopped).await;
+    until_found("its end is stored", async || bench.record(&id).await.conclusion).await;
+    worker.frozen.cancel();
+    let bench = bench.restart().await;
+    let _again = bench.worker("w1").await;
+    until_found("its source has a holder again", async || {
+        let assignments = bench.store.assignments().await.unwrap();
+        assignments.into_iter().find(|given| given.source == id.source && given.worker_epoch.0 == 2)
+    })
+    .await;
+    let request = DeleteTask { force: false, ..delete("t") };
+    assert!(matches!(bench.master.reconciler.delete_task(request).await.unwrap(), Deletion::Complete));
+    assert!(bench.cleaner.asked.lock()[0].confirmed_off);
+}

@@ -1,13 +1,11 @@
 //! Taking office, losing it, and what workers notice of that: nothing.
 
-use super::bench::{Bench, Master, id, until};
+use super::bench::{Bench, id, until};
 use crate::model::report::RunState;
-use crate::registry::MasterClock;
 
 #[tokio::test]
 async fn a_new_master_finds_running_work_and_leaves_it_alone() {
-    let Bench { store, master, cleaner, directory } = Bench::new().await;
-    let bench = Bench { store: store.clone(), master, cleaner: cleaner.clone(), directory };
+    let bench = Bench::new().await;
     let worker = bench.worker("w1").await;
     bench.make_source("a").await;
     bench.make_task("t", "db", &["a"]).await;
@@ -16,8 +14,8 @@ async fn a_new_master_finds_running_work_and_leaves_it_alone() {
 
     // The lease is taken by another one; this one takes it back, which is a change of leader twice over.
     let before = bench.master.tenure.epoch().unwrap();
-    let seen = store.lease().await.unwrap();
-    store.claim_lease(seen.as_ref(), "other", 0).await.unwrap().unwrap();
+    let seen = bench.store.lease().await.unwrap();
+    bench.store.claim_lease(seen.as_ref(), "other", 0).await.unwrap().unwrap();
     bench.master.doubt.notify_one();
     until("it leads again", || bench.master.tenure.epoch().is_some_and(|epoch| epoch > before)).await;
     until("all were heard", || !bench.master.registry.is_recovering()).await;
@@ -37,12 +35,8 @@ async fn after_a_restart_of_everything_runs_come_back_under_new_numbers() {
     bench.make_task("t", "db", &["a"]).await;
     let id = id("t", "a");
     bench.start(&id).await;
-    // As kill -9: nobody says goodbye, nobody gives the lease back.
     worker.frozen.cancel();
-    bench.master.running.iter().for_each(tokio::task::JoinHandle::abort);
-    let Bench { store, cleaner, directory, .. } = bench;
-    let master = Master::begin(&store, cleaner.clone(), MasterClock::start());
-    let bench = Bench { store, master, cleaner, directory };
+    let bench = bench.restart().await;
     let again = bench.worker("w1").await;
     until("it opened it anew", || again.opened(&id) == [2]).await;
 }
