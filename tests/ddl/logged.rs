@@ -73,12 +73,7 @@ async fn table_maps(session: &Session, start: BinlogStart, marker: &TableName) -
     let server_id = 500_000 + marker.schema.bytes().fold(0, |sum: u32, byte| (sum * 31 + u32::from(byte)) % 1_000_000);
     let request = BinlogRequest { start, server_id, heartbeat: Duration::from_secs(1) };
     let mut stream = connection.into_binlog_stream(&request, deadline).await.unwrap();
-    // the driver asks MySQL for a checksum that it does not know, so that the first, made-up event has none
-    let checksum = match session.server {
-        Server::MariaDb => ChecksumAlgorithm::Crc32,
-        Server::MySql => ChecksumAlgorithm::None,
-    };
-    let mut decoder = Decoder::new(DecoderOptions { checksum, ..DecoderOptions::default() });
+    let mut decoder = Decoder::new(DecoderOptions { checksum: ChecksumAlgorithm::Crc32, ..DecoderOptions::default() });
     let mut maps = Vec::new();
     loop {
         let raw = stream.next(deadline).await.unwrap();
