@@ -129,25 +129,31 @@ class Ferrymaster:
             stderr=self.log,
         )
         self.pid = self.process.pid
+        try:
+            self.wait_until_ready()
+            described = {"source_name": "source", "host": "127.0.0.1", "port": source.port, "user": "root", "password": "",
+                         "enable": True, "enable_gtid": False}
+            self.call("POST", "/api/v1/sources", {"source": described})
+        except BaseException:
+            self.process.kill()
+            raise
+
+    def wait_until_ready(self):
         end = time.monotonic() + 30
         while True:
             try:
                 urllib.request.urlopen(f"{self.base}/readyz", timeout=2)
-                break
+                return
             except OSError:
                 if time.monotonic() > end or self.process.poll() is not None:
                     sys.exit(f"bench: ferrymaster is not ready:\n{(self.data / 'log').read_text()}")
                 time.sleep(0.05)
-        self.call(
-            "POST",
-            "/api/v1/sources",
-            {"source": {"source_name": "source", "host": "127.0.0.1", "port": source.port, "user": "root", "password": "",
-                        "enable": True, "enable_gtid": False}},
-        )
 
     def call(self, method, path, body=None):
         data = None if body is None else json.dumps(body).encode()
-        request = urllib.request.Request(self.base + path, data, {"Content-Type": "application/json"}, method=method)
+        # A content type promises a body.
+        headers = {} if body is None else {"Content-Type": "application/json"}
+        request = urllib.request.Request(self.base + path, data, headers, method=method)
         try:
             with urllib.request.urlopen(request, timeout=90) as answer:
                 text = answer.read()
@@ -177,9 +183,12 @@ class Ferrymaster:
                 return
             time.sleep(0.05)
 
-    def end(self):
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
         self.process.terminate()
-        self.process.wait(timeout=30)
+        self.process.wait(timeout=60)
         self.log.close()
 
 
@@ -313,9 +322,8 @@ def f1(directory, options):
         contest.step("mydumper, myloader", mydumper)
         contest.step("LOAD DATA x 2 (bound)", bound)
         if not options.baselines:
-            service = Ferrymaster(directory, source)
-            contest.step("ferrymaster", lambda: ours(service))
-            service.end()
+            with Ferrymaster(directory, source) as service:
+                contest.step("ferrymaster", lambda: ours(service))
     contest.finish(["mariadb-dump | mariadb", "mydumper, myloader"], "ferrymaster", options.results)
 
 
@@ -377,9 +385,8 @@ def backlog(directory, options, flush):
         for threads, name in names.items():
             contest.step(name, lambda threads=threads: replica(threads))
         if not options.baselines:
-            service = Ferrymaster(directory, source)
-            contest.step("ferrymaster", lambda: ours(service))
-            service.end()
+            with Ferrymaster(directory, source) as service:
+                contest.step("ferrymaster", lambda: ours(service))
     best = max(names.values(), key=contest.rate)
     contest.finish([best], "ferrymaster", options.results)
 

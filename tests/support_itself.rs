@@ -6,6 +6,7 @@ mod support;
 use std::time::Duration;
 
 use support::compare::{assert_databases_equal, database_differences, table_differences};
+use support::ferrymaster::{Ferrymaster, Start};
 use support::proxy::{Mode, Proxy};
 use support::servers::{Kind, PAIRS, PrivateServer, Role, Server};
 use support::wait::{secs, until};
@@ -217,4 +218,27 @@ async fn a_private_server_can_be_frozen_stopped_and_started_again() {
         assert_eq!(session.value::<u64>("SELECT @@max_connections").await, 77);
         session.run(&format!("CREATE TABLE `{database}`.t (a INT)")).await;
     }
+}
+
+#[tokio::test]
+async fn the_binary_can_be_killed_frozen_and_ended_and_goes_on_with_its_data() {
+    let source = Server::shared(Kind::Mariadb, Role::Source);
+    let first = Ferrymaster::start().await;
+    first.api.create_source("kept", &source, false).await;
+    let log = first.until_logged(&["the API listens"], secs(5)).await;
+    assert!(log.contains(&first.port.to_string()), "{log}");
+
+    let mut second = first.kill_and_restart().await;
+    assert_eq!(second.api.get("/api/v1/sources/kept").await.expect(200)["source_name"], "kept");
+
+    let copy = second.copy_data_directory();
+    second.freeze();
+    let answer = tokio::time::timeout(Duration::from_millis(500), second.api.get("/readyz")).await;
+    assert!(answer.is_err(), "a frozen process answered");
+    let data = copy.path();
+    let third = Ferrymaster::start_with(Start { data_directory: Some(&data), ..Start::default() }).await;
+    third.api.get("/api/v1/sources/kept").await.expect(200);
+    second.thaw();
+    let status = second.terminate(secs(30)).await;
+    assert!(status.success(), "{status}\n{}", second.log());
 }

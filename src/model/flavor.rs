@@ -14,6 +14,7 @@ pub enum Flavor {
 }
 
 impl Flavor {
+    /// The word that stands in the API and in stored records.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::MySql => "mysql",
@@ -22,8 +23,12 @@ impl Flavor {
     }
 }
 
+/// As people write it.
 impl fmt::Display for Flavor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
+        f.write_str(match self {
+            Self::MySql => "MySQL",
+            Self::MariaDb => "MariaDB",
+        })
     }
 }

@@ -86,10 +86,11 @@ impl Tracker {
         }
         self.binlog.offset = end.offset;
         self.committed_s = end.committed_s;
-        if let Some(gtid) = &end.gtid {
+        // A run that does not know what was before it cannot know the set: only what it has seen would be in it, and a
+        // start by that set would read everything else again.
+        if let (Some(set), Some(gtid)) = (&mut self.gtids, &end.gtid) {
             // Families never mix within a stream; a set that refuses would be one of another source, which the
             // opening has ruled out.
-            let set = self.gtids.get_or_insert_with(|| GtidSet::empty(gtid.flavor()));
             let _ = set.advance(gtid);
         }
     }
@@ -138,8 +139,8 @@ impl Tracker {
     /// The low-water once the next transaction, which ends here, is finished too and nothing else is under way.
     pub fn low_water_after(&self, end: &End) -> LowWater {
         let mut gtids = self.gtids.clone();
-        if let Some(gtid) = &end.gtid {
-            let _ = gtids.get_or_insert_with(|| GtidSet::empty(gtid.flavor())).advance(gtid);
+        if let (Some(set), Some(gtid)) = (&mut gtids, &end.gtid) {
+            let _ = set.advance(gtid);
         }
         LowWater {
             number: self.number + 1,
@@ -194,6 +195,15 @@ mod tests {
         assert_eq!((low_water.number, low_water.position.binlog.offset), (103, 300));
         assert_eq!(low_water.position.gtid.as_deref(), Some("0-1-13"));
         assert!(tracker.is_idle() && tracker.is_finished(101));
+    }
+
+    #[test]
+    fn a_set_whose_beginning_is_not_known_is_not_begun() {
+        let position = SourcePosition { gtid: None, ..start().position };
+        let mut tracker = Tracker::new(&LowWater { position, ..start() });
+        let number = tracker.take_on(end(200, 11));
+        tracker.finish([number]);
+        assert_eq!(tracker.low_water().position.gtid, None);
     }
 
     #[test]

@@ -47,7 +47,8 @@ pub(super) async fn open<S, E: From<Error>>(
     }
     let position = status.map(|status| SourcePosition {
         binlog: BinlogPosition::new(status.binary_log_file, status.binary_log_position),
-        gtid: (!status.gtid_executed.is_empty()).then_some(status.gtid_executed),
+        // An empty set is known to be empty, which is more than nothing.
+        gtid: Some(status.gtid_executed.replace(['\n', ' '], "")),
     });
     Ok((position, structures))
 }

@@ -60,7 +60,7 @@ pub async fn run(context: RunContext) -> Result<(), Error> {
     }
     // The owner is gone only when the process ends.
     let _ = stages.send(Stage::Ready);
-    let outcome = work(opened, &config, memory, &progress, &stop).await;
+    let outcome = Box::pin(work(opened, &config, memory, &progress, &stop)).await;
     let _ = stages.send(Stage::Ending);
     outcome
 }

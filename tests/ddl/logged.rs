@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use bytes::Bytes;
-use ferrymaster::binlog::{Decoded, Decoder, DecoderOptions, EventBody, TableMap};
+use ferrymaster::binlog::{ChecksumAlgorithm, Decoded, Decoder, DecoderOptions, EventBody, TableMap};
 use ferrymaster::catalogue::{Catalogue, check};
 use ferrymaster::model::{Endpoint, TableName};
 use ferrymaster::mysql::{BinlogRequest, BinlogStart, Connection, Deadline, Purpose};
@@ -59,7 +59,7 @@ async fn position(session: &mut Session) -> BinlogStart {
 /// All table maps from a position up to that of the marker.
 async fn table_maps(session: &Session, start: BinlogStart, marker: &TableName) -> Vec<TableMap> {
     let deadline = Deadline::after(Duration::from_secs(60));
-    let address = session.server.address().expect("it was there before");
+    let address = session.server.address();
     let (host, port) = address.rsplit_once(':').expect("an address is host:port");
     let endpoint = Endpoint {
         host: host.to_owned(),
@@ -73,7 +73,7 @@ async fn table_maps(session: &Session, start: BinlogStart, marker: &TableName) -
     let server_id = 500_000 + marker.schema.bytes().fold(0, |sum: u32, byte| (sum * 31 + u32::from(byte)) % 1_000_000);
     let request = BinlogRequest { start, server_id, heartbeat: Duration::from_secs(1) };
     let mut stream = connection.into_binlog_stream(&request, deadline).await.unwrap();
-    let mut decoder = Decoder::new(DecoderOptions::default());
+    let mut decoder = Decoder::new(DecoderOptions { checksum: ChecksumAlgorithm::Crc32, ..DecoderOptions::default() });
     let mut maps = Vec::new();
     loop {
         let raw = stream.next(deadline).await.unwrap();

@@ -10,6 +10,7 @@
 mod corpus;
 mod grammar;
 mod logged;
+mod random;
 mod server;
 mod shown;
 mod stories;

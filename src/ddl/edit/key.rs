@@ -26,6 +26,15 @@ impl Rewrite<'_> {
         deferrable.map(|(index, _)| index).collect()
     }
 
+    /// An element ends with its last word, also when that stands in an executable comment
+    /// (`KEY k (a) /*!80000 INVISIBLE */`): the end of the comment belongs to it.
+    fn with_comment_closed(&self, span: Span) -> Span {
+        let closes = self.parsed.comments.iter().filter(|comment| span.contains(comment.open)).filter_map(|c| c.close);
+        let blank = |close: &Span| Span::new(span.end, close.start).of(&self.parsed.text).trim().is_empty();
+        let end = closes.filter(|close| close.start >= span.end).filter(blank).map(|close| close.end).max();
+        Span::new(span.start, end.unwrap_or(span.end))
+    }
+
     /// The text without foreign keys and secondary keys that are not unique, and those keys. All other edits must
     /// have been given before.
     ///
@@ -41,10 +50,10 @@ impl Rewrite<'_> {
                     ElementKind::Key(key) => Some(key.kind),
                     _ => None,
                 },
-                definition: self.render(element.span),
+                definition: self.render(self.with_comment_closed(element.span)),
             })
             .collect();
-        let spans: Vec<Span> = create.elements.iter().map(|element| element.span).collect();
+        let spans: Vec<Span> = create.elements.iter().map(|element| self.with_comment_closed(element.span)).collect();
         self.cut_from_list(&spans, |index| cut.contains(&index));
         (self.finish(), deferred)
     }

@@ -9,6 +9,9 @@ mod charset;
 mod comment;
 mod key;
 
+#[cfg(test)]
+mod tests;
+
 pub use charset::{CollationRules, DefaultCharset};
 pub use key::{DeferredKey, add_key_statements};
 

@@ -289,7 +289,7 @@ mod tests {
     fn families_do_not_mix() {
         let mut set: GtidSet = "0-1-7".parse().unwrap();
         let error = set.add(&format!("{A}:2").parse().unwrap()).unwrap_err();
-        assert_eq!(error.to_string(), "a mysql GTID does not go into a mariadb GTID set");
+        assert_eq!(error.to_string(), "a MySQL GTID does not go into a MariaDB GTID set");
         assert_eq!(set.union(&format!("{A}:2").parse().unwrap()).unwrap_err(), error);
         assert_eq!(set.to_string(), "0-1-7");
     }
