@@ -19,10 +19,10 @@ use super::lane::{Committed, Item};
 use super::low_water::End;
 use super::pulse::Pulse;
 use super::reader::Placed;
+use super::rows::KnownTable;
 use super::schedule::Schedule;
 use super::shared::Shared;
 use super::sides::Sides;
-use super::table::TableFlow;
 use super::target::TargetTables;
 use super::transaction::Transaction;
 use crate::binlog::{Event, EventBody, TableMap};
@@ -79,9 +79,8 @@ pub struct State {
     pub(super) current: Option<Current>,
     /// Tables by the number that row events use, within a statement.
     pub(super) numbers: HashMap<u64, Arc<TableMap>>,
-    /// What is made of each description; None: not of this task. The description is kept, so that its address is
-    /// not given to another.
-    pub(super) flows: HashMap<usize, (Arc<TableMap>, Option<Arc<TableFlow>>)>,
+    /// What is made of each description, by its address.
+    pub(super) flows: HashMap<usize, KnownTable>,
     pub(super) file: Arc<str>,
     under_way_bytes: u64,
     pub(super) keys: KeySet,

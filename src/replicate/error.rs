@@ -54,6 +54,12 @@ pub enum Error {
     },
     #[error("{table} at the target does not fit: {why}")]
     TargetTable { table: TableName, why: String },
+    /// The source changed rows of a child and does not log such changes; the target cannot repeat them.
+    #[error(
+        "the change of {parent} at {position} changed rows of {child} by the foreign key {foreign_key}, which the \
+         source does not log and the target cannot repeat"
+    )]
+    LostCascade { parent: TableName, child: TableName, foreign_key: String, position: String },
     #[error("column {column} of {table} has the collation {collation}, which the target does not know")]
     UnknownCollation { table: TableName, column: String, collation: String },
     /// The source is another server than the one this task was begun with, or its log was begun anew.

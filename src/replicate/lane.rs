@@ -231,7 +231,7 @@ impl Lane {
         let deadline = Deadline::after(GROUP_PATIENCE);
         let bytes = self.send(group, statements, "BEGIN", deadline).await?;
         self.write_progress_and_commit(group, deadline).await?;
-        self.finish(group, statements, bytes);
+        self.finish(group, bytes);
         Ok(())
     }
 
@@ -340,9 +340,8 @@ impl Lane {
         Ok(())
     }
 
-    fn finish(&self, group: &[Transaction], statements: &[Statement], bytes: u64) {
+    fn finish(&self, group: &[Transaction], bytes: u64) {
         self.shared.finish(group.iter().map(|transaction| transaction.number));
-        let _ = statements;
         // The applier is gone only when the run ends, and then nobody counts.
         let _ = self.committed.send(Committed {
             lane: self.index,
@@ -364,7 +363,7 @@ impl Lane {
         if last {
             self.write_progress_and_commit(group, deadline).await?;
             self.piece_is_open = false;
-            self.finish(group, &statements, bytes);
+            self.finish(group, bytes);
         } else {
             let _ = self.committed.send(Committed {
                 lane: self.index,

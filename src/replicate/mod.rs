@@ -33,6 +33,7 @@ pub mod statement;
 pub mod table;
 pub mod target;
 pub mod transaction;
+pub mod unlogged;
 pub mod weights;
 
 pub use error::Error;

@@ -10,13 +10,25 @@ use super::error::Error;
 use super::literal;
 use super::table::{FlowParts, TableFlow, make_flow};
 use super::transaction::{Change, Image, Row, Transaction};
+use super::unlogged::{self, Child, is_silent};
 use crate::binlog::{BinlogError, RowChange, RowsEvent, RowsKind, TableMap, Value};
 use crate::filter::{EventKind, Verdict};
-use crate::model::BinlogPosition;
+use crate::model::{BinlogPosition, TableName};
 use crate::mysql::Deadline;
 
 /// How long the target may take to tell of a table.
 const ASKING: Duration = Duration::from_secs(60);
+
+/// A table as it is described in the binlog, and what the task makes of it.
+#[derive(Debug, Clone)]
+pub(super) struct KnownTable {
+    /// Kept so that its address stays its own.
+    #[expect(dead_code, reason = "holds the address that the table is known by")]
+    map: Arc<TableMap>,
+    /// None: the table is not of this task.
+    flow: Option<Arc<TableFlow>>,
+    following: Arc<[Child]>,
+}
 
 impl Applier {
     pub(super) async fn take_rows(
@@ -40,7 +52,11 @@ impl Applier {
         if self.stands_after(&map.name, end) {
             return Ok(());
         }
-        let Some(flow) = self.flow(&map, end).await? else { return Ok(()) };
+        let known = self.known(&map, end).await?;
+        if is_silent(rows) && !known.following.is_empty() {
+            unlogged::check(&map.name, &known.following, rows.kind, end.to_string())?;
+        }
+        let Some(flow) = known.flow else { return Ok(()) };
         let kind = match rows.kind {
             RowsKind::Insert => EventKind::Insert,
             RowsKind::Update => EventKind::Update,
@@ -53,16 +69,32 @@ impl Applier {
         self.stream_if_large(stop).await
     }
 
-    /// What is made of a table as it is described; None: it is not of this task.
-    async fn flow(&mut self, map: &Arc<TableMap>, end: &BinlogPosition) -> Result<Option<Arc<TableFlow>>, Error> {
+    async fn known(&mut self, map: &Arc<TableMap>, end: &BinlogPosition) -> Result<KnownTable, Error> {
         let address = Arc::as_ptr(map) as usize;
-        if let Some((_, flow)) = self.state.flows.get(&address) {
-            return Ok(flow.clone());
+        if let Some(known) = self.state.flows.get(&address) {
+            return Ok(known.clone());
         }
-        let flow =
-            if self.filter.keeps_table(&map.name) { Some(Arc::new(self.make_flow(map, end).await?)) } else { None };
-        self.state.flows.insert(address, (Arc::clone(map), flow.clone()));
-        Ok(flow)
+        let is_kept = self.filter.keeps_table(&map.name);
+        let flow = if is_kept { Some(Arc::new(self.make_flow(map, end).await?)) } else { None };
+        let following = self.following(&map.name, is_kept).await?.into();
+        let known = KnownTable { map: Arc::clone(map), flow, following };
+        self.state.flows.insert(address, known.clone());
+        Ok(known)
+    }
+
+    /// The children that follow a parent at the source, and would not at the target.
+    async fn following(&mut self, parent: &TableName, is_kept: bool) -> Result<Vec<Child>, Error> {
+        let routed = |name: &TableName| self.router.route_table(name).map_err(|error| Error::Route(error.to_string()));
+        let mut lost = Vec::new();
+        for child in unlogged::children_of(parent, &self.catalogue, &self.filter) {
+            let (child_there, parent_there) = (routed(&child.name)?, routed(parent)?);
+            let connection = self.control.connection();
+            let deadline = Deadline::after(ASKING);
+            if !is_kept || !self.targets.follows(connection, &child_there, &parent_there, deadline).await? {
+                lost.push(child);
+            }
+        }
+        Ok(lost)
     }
 
     async fn make_flow(&mut self, map: &Arc<TableMap>, end: &BinlogPosition) -> Result<TableFlow, Error> {
@@ -84,10 +116,7 @@ impl Applier {
         let failed = |cause: BinlogError| Error::Decode { position: end.to_string(), cause: Box::new(cause) };
         let Some(current) = &mut self.state.current else { return Ok(()) };
         let transaction = &mut current.transaction;
-        let cascades = flow.is_parent
-            && rows.kind != RowsKind::Insert
-            && !rows.flags.no_foreign_key_checks()
-            && !rows.flags.uses_sql_foreign_keys();
+        let cascades = flow.is_parent && is_silent(rows);
         let mut reader = rows.rows(&flow.plan).map_err(failed)?;
         while let Some(RowChange { before, after }) = reader.next_row().map_err(failed)? {
             let mut relaxed = false;

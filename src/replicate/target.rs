@@ -1,7 +1,7 @@
 //! The target's tables as they stand: shapes, what the server sets by itself, and which tables cascades tie together.
 //! Asked when first needed, and again after every DDL.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 use super::error::Error;
@@ -20,7 +20,7 @@ pub struct TargetTable {
 }
 
 /// A foreign key that changes children by itself.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 struct Cascade {
     child: TableName,
     parent: TableName,
@@ -37,7 +37,7 @@ pub struct TargetTables {
 
 #[derive(Debug, Default)]
 struct Cascades {
-    parents: Vec<TableName>,
+    all: BTreeSet<Cascade>,
     /// The group of every table that a cascade touches.
     groups: BTreeMap<TableName, u64>,
 }
@@ -97,19 +97,35 @@ impl TargetTables {
         name: &TableName,
         deadline: Deadline,
     ) -> Result<(bool, Option<u64>), Error> {
+        let cascades = self.cascades(connection, deadline).await?;
+        Ok((cascades.has_parent(name), cascades.groups.get(name).copied()))
+    }
+
+    /// Whether rows of `child` follow those of `parent`.
+    pub async fn follows(
+        &mut self,
+        connection: &mut Connection,
+        child: &TableName,
+        parent: &TableName,
+        deadline: Deadline,
+    ) -> Result<bool, Error> {
+        let cascades = self.cascades(connection, deadline).await?;
+        Ok(cascades.all.contains(&Cascade { child: child.clone(), parent: parent.clone() }))
+    }
+
+    async fn cascades(&mut self, connection: &mut Connection, deadline: Deadline) -> Result<&Cascades, Error> {
         if self.cascades.is_none() {
-            self.cascades = Some(Cascades::of(&read_cascades(connection, deadline).await?));
+            self.cascades = Some(Cascades::of(read_cascades(connection, deadline).await?));
         }
-        let cascades = self.cascades.get_or_insert_with(Cascades::default);
-        Ok((cascades.parents.contains(name), cascades.groups.get(name).copied()))
+        Ok(self.cascades.get_or_insert_with(Cascades::default))
     }
 }
 
 impl Cascades {
     /// Tables that are connected by cascades, directly or through others, get one group.
-    fn of(cascades: &[Cascade]) -> Self {
+    fn of(all: BTreeSet<Cascade>) -> Self {
         let mut groups: BTreeMap<TableName, u64> = BTreeMap::new();
-        for Cascade { child, parent } in cascades {
+        for Cascade { child, parent } in &all {
             let group = groups.get(parent).copied().unwrap_or_else(|| hash_of(parent));
             groups.insert(parent.clone(), group);
             match groups.insert(child.clone(), group) {
@@ -119,11 +135,15 @@ impl Cascades {
                 _ => {}
             }
         }
-        Self { parents: cascades.iter().map(|cascade| cascade.parent.clone()).collect(), groups }
+        Self { all, groups }
+    }
+
+    fn has_parent(&self, name: &TableName) -> bool {
+        self.all.iter().any(|cascade| cascade.parent == *name)
     }
 }
 
-async fn read_cascades(connection: &mut Connection, deadline: Deadline) -> Result<Vec<Cascade>, Error> {
+async fn read_cascades(connection: &mut Connection, deadline: Deadline) -> Result<BTreeSet<Cascade>, Error> {
     let failed = |cause| Error::Target { doing: "read the foreign keys of", position: String::new(), cause };
     let sql = "SELECT constraint_schema AS child_schema, table_name AS child_table, \
                unique_constraint_schema AS parent_schema, referenced_table_name AS parent_table \
@@ -151,12 +171,12 @@ mod tests {
 
     #[test]
     fn tables_that_cascades_connect_share_one_order() {
-        let cascades = Cascades::of(&[
+        let cascades = Cascades::of(BTreeSet::from([
             cascade("line", "order"),
             cascade("tag", "item"),
             cascade("line", "item"),
             cascade("leaf", "root"),
-        ]);
+        ]));
         let group = |name: &str| cascades.groups.get(&TableName::new("d", name)).copied();
         assert!(group("line").is_some());
         for name in ["order", "item", "tag"] {
@@ -164,7 +184,7 @@ mod tests {
         }
         assert_ne!(group("leaf"), group("line"));
         assert_eq!(group("alone"), None);
-        assert!(cascades.parents.contains(&TableName::new("d", "item")));
-        assert!(!cascades.parents.contains(&TableName::new("d", "line")));
+        assert!(cascades.has_parent(&TableName::new("d", "item")));
+        assert!(!cascades.has_parent(&TableName::new("d", "line")));
     }
 }

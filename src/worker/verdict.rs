@@ -257,6 +257,13 @@ fn of_replication(error: &replicate::Error) -> (Fault, Verdict) {
             code::TARGET_MISFIT.fault("").on_target(),
             pause("change the target's table as the message says, then start again"),
         ),
+        E::LostCascade { .. } => (
+            code::TARGET_MISFIT.fault("").on_target(),
+            pause(
+                "give the child at the target the same foreign key, or take the parent into the task, or leave the \
+                 child out of it; then start again",
+            ),
+        ),
         E::UnknownCollation { .. } => (
             code::UNKNOWN_COLLATION.fault("").on_target(),
             pause("name the collation to use instead in target_config.collation_map, then start again"),
@@ -317,6 +324,7 @@ fn table_of(error: &Error) -> Option<TableName> {
             | E::Altered { table, .. }
             | E::Structure { table, .. }
             | E::TargetTable { table, .. }
+            | E::LostCascade { child: table, .. }
             | E::UnknownCollation { table, .. },
         ) => Some(table.clone()),
         _ => None,

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::binlog::QueryEvent;
+use crate::binlog::{QueryEvent, SessionFlags};
 use crate::catalogue::{Collation, Settings};
 use crate::ddl::Context;
 use crate::model::Flavor;
@@ -72,10 +72,17 @@ impl SourceFacts {
                 settings.default_collations.insert(of.charset().to_owned(), to);
             }
         }
-        if let Some(explicit) = query.status.explicit_defaults_for_timestamp {
+        if let Some(explicit) = self.explicit_defaults_for_timestamp(query) {
             settings.explicit_defaults_for_timestamp = explicit;
         }
         settings
+    }
+
+    /// MariaDB logs the session's value since 10.10, where it became one of the session.
+    fn explicit_defaults_for_timestamp(&self, query: &QueryEvent) -> Option<bool> {
+        let is_told = self.settings.is_mariadb() && self.settings.version >= 101_000;
+        let by_flag = || query.status.flags.map(SessionFlags::mariadb_explicit_defaults_for_timestamp);
+        if is_told { by_flag() } else { query.status.explicit_defaults_for_timestamp }
     }
 
     /// The character set of the statement's bytes, when it is not UTF-8 or ASCII.
@@ -102,8 +109,13 @@ impl SourceFacts {
             set.push_str(", time_zone=");
             set.push_str(&string_literal(zone));
         }
-        if query.status.explicit_defaults_for_timestamp == Some(false) {
+        if self.explicit_defaults_for_timestamp(query) == Some(false) {
             set.push_str(", explicit_defaults_for_timestamp=0");
+        }
+        // MySQL has no such setting, and stops where the source passed over something that was not there.
+        let passes_over = query.status.flags.is_some_and(SessionFlags::mariadb_if_exists);
+        if passes_over && self.settings.is_mariadb() && target == Flavor::MariaDb {
+            set.push_str(", sql_if_exists=1");
         }
         set
     }
@@ -111,14 +123,14 @@ impl SourceFacts {
 
 /// Takes an environment off again.
 pub fn restore(environment: &str) -> String {
-    let timestamps = if environment.contains("explicit_defaults_for_timestamp") {
-        ", explicit_defaults_for_timestamp=DEFAULT"
-    } else {
-        ""
-    };
+    let rare: String = ["explicit_defaults_for_timestamp", "sql_if_exists"]
+        .into_iter()
+        .filter(|name| environment.contains(name))
+        .map(|name| format!(", {name}=DEFAULT"))
+        .collect();
     format!(
         "SET NAMES binary; SET SESSION sql_mode='{SESSION_SQL_MODE}', foreign_key_checks=0, timestamp=DEFAULT, \
-         time_zone='+00:00'{timestamps}"
+         time_zone='+00:00'{rare}"
     )
 }
 
