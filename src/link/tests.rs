@@ -120,6 +120,7 @@ fn wanted_subtask(task: &str, wanted: Wanted, generation: u64) -> WantedSubtask 
 fn report(task: &str, generation: u64, state: RunState, at_us: i64) -> SubtaskReport {
     SubtaskReport {
         id: id(task),
+        ledger_id: LedgerId(uuid::Uuid::nil()),
         generation: Generation(generation),
         state,
         outcome: (state == RunState::Closed).then_some(Outcome::Stopped),

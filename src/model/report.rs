@@ -1,8 +1,9 @@
 //! What a worker last said of a subtask. The only source of *seen*: no status is ever asked of a database.
 
 use serde::{Deserialize, Serialize};
+use uuid::Uuid;
 
-use super::{Generation, SourcePosition, SubtaskId, TableName};
+use super::{Generation, LedgerId, SourcePosition, SubtaskId, TableName};
 use crate::error::Fault;
 
 /// The state of a subtask's run on a worker. The allowed moves stand in `worker::run`.
@@ -40,6 +41,9 @@ pub enum Unit {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct SubtaskReport {
     pub id: SubtaskId,
+    /// Tells a task from an earlier one of the same name, whose runs may be reported still.
+    #[serde(default = "no_ledger")]
+    pub ledger_id: LedgerId,
     pub generation: Generation,
     pub state: RunState,
     /// Given when `state` is Closed.
@@ -52,6 +56,11 @@ pub struct SubtaskReport {
     pub notices: Vec<Notice>,
     /// The worker's clock when this was put together.
     pub reported_at_us: i64,
+}
+
+/// Of reports that were stored before they named it.
+fn no_ledger() -> LedgerId {
+    LedgerId(Uuid::nil())
 }
 
 impl SubtaskReport {

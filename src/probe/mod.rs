@@ -19,3 +19,5 @@ pub use connection::{check_source, check_target};
 pub use error::{ProbeError, Side};
 pub use local_time::local_time;
 pub use rules::Rules;
+
+pub use crate::mysql::Deadline;

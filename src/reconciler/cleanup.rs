@@ -1,8 +1,8 @@
 //! Removes what deleted tasks left in their targets: at once where a call asks for it, else again and again with
 //! backoff, until it works or an operator gives it up.
 //!
-//! Never here: waiting for a target in the reconciler's loop. Each try is a task of its own with a deadline; a target is
-//! tried once at a time, so a dead one delays nobody else.
+//! Never here: waiting for a target in the reconciler's loop. Each try is a task of its own with a deadline; of those that
+//! no call waits for, one target has one at a time, so a dead one delays nobody else.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -57,7 +57,16 @@ impl Drop for Reserved<'_> {
 struct Turn<'a> {
     cleaning: &'a Cleaning,
     id: Uuid,
-    target: (String, u16),
+    target: Option<(String, u16)>,
+}
+
+/// Who waits for a try.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum AskedBy {
+    /// A user, who has a deadline and learns how it went.
+    Call,
+    /// Nobody: one after the other for each target.
+    Rounds,
 }
 
 impl Cleaning {
@@ -70,15 +79,23 @@ impl Cleaning {
         self.under_way.lock().reserved.contains(&id)
     }
 
-    /// None: it, or another one on the same target, is being tried, or too many are.
-    fn take_turn(&self, record: &CleanupRecord, at_once: usize) -> Option<Turn<'_>> {
-        let target = server(&record.target);
+    /// None: it is being tried; or, for a try that no call waits for, its target is, or too many are.
+    fn take_turn(&self, record: &CleanupRecord, asked_by: AskedBy, at_once: usize) -> Option<Turn<'_>> {
         let mut under_way = self.under_way.lock();
-        if under_way.records.len() >= at_once || under_way.targets.contains(&target) {
+        if under_way.records.contains(&record.id) {
             return None;
         }
+        let target = match asked_by {
+            AskedBy::Call => None,
+            AskedBy::Rounds => {
+                let target = server(&record.target);
+                if under_way.targets.len() >= at_once || !under_way.targets.insert(target.clone()) {
+                    return None;
+                }
+                Some(target)
+            }
+        };
         under_way.records.insert(record.id);
-        under_way.targets.insert(target.clone());
         Some(Turn { cleaning: self, id: record.id, target })
     }
 }
@@ -87,7 +104,9 @@ impl Drop for Turn<'_> {
     fn drop(&mut self) {
         let mut under_way = self.cleaning.under_way.lock();
         under_way.records.remove(&self.id);
-        under_way.targets.remove(&self.target);
+        if let Some(target) = &self.target {
+            under_way.targets.remove(target);
+        }
     }
 }
 
@@ -124,8 +143,8 @@ impl Reconciler {
             }
             let reconciler = self.clone();
             self.tasks.spawn(async move {
-                if let Tried::Failed(fault) = reconciler.try_clean(&record, reconciler.settings.cleanup_deadline).await
-                {
+                let within = reconciler.settings.cleanup_deadline;
+                if let Tried::Failed(fault) = reconciler.try_clean(&record, AskedBy::Rounds, within).await {
                     tracing::debug!(task.name = %record.task, cleanup.id = %record.id, "still not cleaned: {fault}");
                 }
             });
@@ -143,8 +162,10 @@ impl Reconciler {
     }
 
     /// One try. How it went is stored.
-    pub(super) async fn try_clean(&self, record: &CleanupRecord, within: Duration) -> Tried {
-        let Some(_turn) = self.cleaning.take_turn(record, self.settings.cleanups_at_once) else { return Tried::NotNow };
+    pub(super) async fn try_clean(&self, record: &CleanupRecord, asked_by: AskedBy, within: Duration) -> Tried {
+        let Some(_turn) = self.cleaning.take_turn(record, asked_by, self.settings.cleanups_at_once) else {
+            return Tried::NotNow;
+        };
         let result = self.parts.cleaner.clean(record, within).await;
         let (change, tried) = match result {
             Ok(()) => (Change::RemoveCleanup { id: record.id }, Tried::Cleaned),

@@ -15,7 +15,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 use uuid::Uuid;
 
-use super::cleanup::{Reserved, Tried};
+use super::cleanup::{AskedBy, Reserved, Tried};
 use super::removal::cleanup_of;
 use super::{ControlError, Reconciler, left_until};
 use crate::error::Fault;
@@ -113,7 +113,7 @@ impl Reconciler {
 
     /// Step 4. Failing is worth one warning, and no error.
     pub(super) async fn clean_and_tell(&self, cleanup: &CleanupRecord, within: Duration) -> Deletion {
-        match self.try_clean(cleanup, within).await {
+        match self.try_clean(cleanup, AskedBy::Call, within).await {
             Tried::Cleaned => Deletion::Complete,
             Tried::NotNow => Deletion::Behind { cleanup: cleanup.id },
             Tried::Failed(cause) => {

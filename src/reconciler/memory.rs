@@ -47,8 +47,9 @@ impl Memory {
         let mut inner = self.inner.lock();
         inner.sequence = everything.sequence;
         inner.doubtful = false;
-        let leaving = std::mem::take(&mut inner.world.leaving);
-        inner.world = World { leaving, ..read(everything) };
+        let (leaving, returning) =
+            (std::mem::take(&mut inner.world.leaving), std::mem::take(&mut inner.world.returning));
+        inner.world = World { leaving, returning, ..read(everything) };
         inner.catch_up();
     }
 
@@ -57,7 +58,8 @@ impl Memory {
         self.inner.lock().doubtful = true;
     }
 
-    /// The world now, with what the registry knows. Reports of subtasks that are gone are forgotten on the way.
+    /// The world now, with what the registry knows. Reports of subtasks that are gone, though others may have their
+    /// names now, are forgotten on the way.
     pub(super) fn world(&self, registry: &Registry, retries: Retries) -> World {
         let mut world = {
             let mut inner = self.inner.lock();
@@ -65,7 +67,7 @@ impl Memory {
             inner.world.clone()
         };
         for (id, seen) in registry.all_seen() {
-            if world.subtasks.contains_key(&id) {
+            if world.subtasks.get(&id).is_some_and(|subtask| subtask.ledger_id == seen.report.ledger_id) {
                 if let Some(generation) = registry.last_worked(&id) {
                     world.ran.insert(id.clone(), generation);
                 }
@@ -121,8 +123,12 @@ pub(super) struct Leaving<'a> {
 impl Drop for Leaving<'_> {
     fn drop(&mut self) {
         let mut inner = self.memory.inner.lock();
+        inner.catch_up();
         for id in &self.ids {
             inner.world.leaving.remove(id);
+            if inner.world.subtasks.contains_key(id) {
+                inner.world.returning.insert(id.clone());
+            }
         }
     }
 }
@@ -179,6 +185,7 @@ fn apply(world: &mut World, change: &Change) {
         Change::RemoveTask { name, .. } => {
             world.tasks.remove(name);
             world.subtasks.retain(|id, _| &id.task != name);
+            world.returning.retain(|id| &id.task != name);
         }
         Change::InsertSubtask(record) => {
             let record = SubtaskRecord { revision: 1, conclusion: None, ..record.as_ref().clone() };
@@ -186,10 +193,14 @@ fn apply(world: &mut World, change: &Change) {
         }
         Change::RemoveSubtask { id, .. } => {
             world.subtasks.remove(id);
+            world.returning.remove(id);
         }
         Change::Want(want) => {
             if let Some(record) = world.subtasks.get_mut(&want.id) {
                 let record = Arc::make_mut(record);
+                if want.generation > record.generation {
+                    world.returning.remove(&want.id);
+                }
                 record.revision = want.revision + 1;
                 record.wanted = want.wanted;
                 record.generation = want.generation;
@@ -200,6 +211,7 @@ fn apply(world: &mut World, change: &Change) {
             }
         }
         Change::Advance { id, to, attempts, .. } => {
+            world.returning.remove(id);
             if let Some(record) = world.subtasks.get_mut(id) {
                 let record = Arc::make_mut(record);
                 record.revision += 1;

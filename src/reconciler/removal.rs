@@ -188,7 +188,7 @@ impl Reconciler {
         let reserved = cleanup.as_ref().map(|record| self.cleaning.reserve(record.id));
         self.commit(changes).await?;
         let Some(cleanup) = cleanup else { return Ok(()) };
-        let result = match self.clean_and_tell(&cleanup, self.settings.cleanup_deadline).await {
+        let result = match self.clean_and_tell(&cleanup, self.settings.remove_meta_deadline).await {
             Deletion::Left { cause, .. } => Err(ControlError::CleanupFailed { task: name.clone(), fault: *cause }),
             Deletion::Complete | Deletion::Behind { .. } => Ok(()),
         };

@@ -15,8 +15,11 @@ pub struct Settings {
     pub retries: Retries,
     /// How long a delete waits for workers to be off a task.
     pub off_wait: Duration,
-    /// One try of a cleanup, connecting included.
+    /// One try of a cleanup that no call waits for, connecting included. Longer than a call waits: a target that is
+    /// merely slow must be clean in the end.
     pub cleanup_deadline: Duration,
+    /// The cleanup of a call that gives progress up.
+    pub remove_meta_deadline: Duration,
     pub cleanup_first: Duration,
     pub cleanup_longest: Duration,
     /// Cleanups under way at once; at most one for each target.
@@ -35,7 +38,8 @@ impl Default for Settings {
             lease: Duration::from_secs(2),
             retries: Retries::default(),
             off_wait: Duration::from_secs(3),
-            cleanup_deadline: Duration::from_secs(10),
+            cleanup_deadline: Duration::from_secs(60),
+            remove_meta_deadline: Duration::from_secs(10),
             cleanup_first: Duration::from_secs(1),
             cleanup_longest: Duration::from_secs(60),
             cleanups_at_once: 16,

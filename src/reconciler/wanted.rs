@@ -58,11 +58,12 @@ pub(super) fn sets(world: &World) -> BTreeMap<(WorkerName, Epoch), Vec<Item>> {
 }
 
 /// Running only if a run of the present generation may be opened now: users want it, it has not ended already (a new
-/// incarnation of its worker would not know that), and nothing abandoned is in its way.
+/// incarnation of its worker would not know that), its number was not used, and nothing abandoned is in its way.
 fn wanted_now(world: &World, task: &TaskRecord, subtask: &SubtaskRecord) -> Wanted {
     let may_run = subtask.wanted == Wanted::Running
         && subtask.generation > Generation(0)
         && subtask.concluded().is_none()
+        && !world.returning.contains(&subtask.id)
         && world.held_up_by(task).next().is_none();
     if may_run { Wanted::Running } else { Wanted::Stopped }
 }

@@ -287,7 +287,10 @@ impl Inner {
                 *last = subtask.generation.max(*last);
             }
             let older = self.seen.get(&subtask.id);
-            if older.is_some_and(|older| older.report.generation > subtask.generation) {
+            let is_stale = |older: &Seen| {
+                older.report.ledger_id == subtask.ledger_id && older.report.generation > subtask.generation
+            };
+            if older.is_some_and(is_stale) {
                 continue;
             }
             let seen = Seen::next(older, subtask, &report.worker, report.worker_epoch, now_us);

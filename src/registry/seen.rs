@@ -25,7 +25,8 @@ impl Seen {
         now_us: i64,
     ) -> Self {
         let same = |older: &&Self| {
-            older.report.generation == report.generation
+            older.report.ledger_id == report.ledger_id
+                && older.report.generation == report.generation
                 && older.report.state == report.state
                 && older.worker_epoch == worker_epoch
         };

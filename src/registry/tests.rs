@@ -2,7 +2,7 @@ use std::time::Duration;
 
 use super::*;
 use crate::model::report::{Outcome, Unit};
-use crate::model::{Generation, SourceName};
+use crate::model::{Generation, LedgerId, SourceName};
 
 const EXPIRY_US: i64 = 3_500_000;
 
@@ -32,6 +32,7 @@ pub(super) fn id(task: &str) -> SubtaskId {
 pub(super) fn subtask(task: &str, generation: u64, state: RunState) -> SubtaskReport {
     SubtaskReport {
         id: id(task),
+        ledger_id: LedgerId(uuid::Uuid::nil()),
         generation: Generation(generation),
         state,
         outcome: (state == RunState::Closed).then_some(Outcome::Stopped),

@@ -26,6 +26,7 @@ pub fn plan(world: &World, now_us: i64) -> Plan {
     placement::replace_lost(world, &mut plan);
     placement::record_losses(world, &mut plan);
     runs::clean_before_new(world, &mut plan);
+    runs::bring_back(world, &mut plan);
     runs::try_again(world, now_us, &mut plan);
     runs::forgive(world, now_us, &mut plan);
     plan

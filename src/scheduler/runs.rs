@@ -32,6 +32,25 @@ pub(super) fn clean_before_new(world: &World, plan: &mut Plan) {
     }
 }
 
+/// Runs that were closed for a deletion that failed.
+pub(super) fn bring_back(world: &World, plan: &mut Plan) {
+    let returning = world.returning.iter().filter(|id| !world.leaving.contains(id));
+    for subtask in returning.filter_map(|id| world.subtasks.get(id)) {
+        if subtask.wanted == Wanted::Running
+            && world.ended(subtask).is_none()
+            && world.holder(&subtask.id.source).is_some()
+        {
+            plan.push(Step::Advance {
+                id: subtask.id.clone(),
+                from: subtask.generation,
+                to: subtask.generation.next(),
+                attempts: subtask.attempts,
+                reason: "it was to be deleted, and stays".to_owned(),
+            });
+        }
+    }
+}
+
 /// Runs that ended though they are wanted.
 pub(super) fn try_again(world: &World, now_us: i64, plan: &mut Plan) {
     for subtask in world.subtasks.values() {

@@ -51,6 +51,9 @@ pub struct World {
     pub ran: BTreeMap<SubtaskId, Generation>,
     /// Subtasks that are being deleted: nothing is decided for them, and no worker shall have them.
     pub leaving: BTreeSet<SubtaskId>,
+    /// Subtasks whose deletion failed. Their worker has forgotten them, and with them which numbers it used: they run
+    /// under a new one or not at all.
+    pub returning: BTreeSet<SubtaskId>,
     /// A new leader still waits for the workers of its predecessor.
     pub recovering: bool,
     pub retries: Retries,

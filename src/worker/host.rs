@@ -20,7 +20,7 @@ use crate::link::client::{Connection, WorkerView};
 use crate::link::{SetVersion, WantedSet};
 use crate::model::report::{ErrorReport, Outcome, SubtaskReport};
 use crate::model::subtask::{Wanted, WantedSubtask};
-use crate::model::{Generation, SubtaskId};
+use crate::model::{Generation, LedgerId, SubtaskId};
 use crate::replicate::applier::MemoryLimits;
 
 #[derive(Debug, Clone)]
@@ -47,6 +47,8 @@ const TICK: Duration = Duration::from_millis(200);
 /// A subtask as this worker knows it.
 struct Slot {
     machine: Machine,
+    /// Another one under the same id is another task: its predecessor was deleted.
+    ledger_id: LedgerId,
     /// The generation of the last run that was opened here.
     generation: Generation,
     run: Option<Running>,
@@ -127,6 +129,9 @@ impl Worker {
                 Some(ended) = self.runs.join_next_with_id() => self.take_end(ended),
                 _ = tick.tick() => self.look_at_time(),
             }
+            if !stopping {
+                self.forget_closed();
+            }
             if !stopping && *answered.borrow() {
                 self.open_wanted();
             }
@@ -142,8 +147,16 @@ impl Worker {
         self.applied = set.version;
         self.wanted = set.subtasks.iter().map(|subtask| (subtask.id.clone(), subtask.clone())).collect();
         self.close_unwanted();
+        self.forget_closed();
+    }
+
+    /// A closed run whose subtask is gone says nothing about a later one of the same name.
+    fn forget_closed(&mut self) {
         let wanted = &self.wanted;
-        self.slots.retain(|id, slot| wanted.contains_key(id) || slot.machine.state() != RunState::Closed);
+        let is_wanted = |id: &SubtaskId, slot: &Slot| {
+            wanted.get(id).is_some_and(|subtask| subtask.config.ledger_id == slot.ledger_id)
+        };
+        self.slots.retain(|id, slot| slot.machine.state() != RunState::Closed || is_wanted(id, slot));
     }
 
     /// Closes runs that are not wanted, or are wanted under another generation.
@@ -151,10 +164,11 @@ impl Worker {
         let now = Instant::now();
         for (id, slot) in &mut self.slots {
             let Some(running) = &slot.run else { continue };
-            let still_wanted = self
-                .wanted
-                .get(id)
-                .is_some_and(|subtask| subtask.wanted == Wanted::Running && subtask.generation == running.generation);
+            let still_wanted = self.wanted.get(id).is_some_and(|subtask| {
+                subtask.wanted == Wanted::Running
+                    && subtask.generation == running.generation
+                    && subtask.config.ledger_id == slot.ledger_id
+            });
             if !still_wanted && slot.machine.on(Event::Close, now) == Action::Stop {
                 running.stop.cancel();
             }
@@ -182,6 +196,7 @@ impl Worker {
         let limits = self.settings.close;
         let slot = self.slots.entry(id.clone()).or_insert_with(|| Slot {
             machine: Machine::new(limits),
+            ledger_id: config.ledger_id,
             generation: Generation(0),
             run: None,
             outcome: Outcome::NeverRun,
@@ -327,6 +342,7 @@ fn report(id: &SubtaskId, slot: &Slot, now_us: i64) -> SubtaskReport {
     let state = slot.machine.state();
     SubtaskReport {
         id: id.clone(),
+        ledger_id: slot.ledger_id,
         generation: slot.generation,
         state,
         outcome: (state == RunState::Closed).then(|| slot.outcome.clone()),

@@ -36,6 +36,7 @@ fn carry_out(world: &mut World, steps: &[Step]) {
                 assert_eq!(subtask.generation, *from);
                 assert!(to > from, "a generation only grows");
                 subtask.generation = *to;
+                world.returning.remove(id);
                 subtask.attempts = *attempts;
             }
             Step::RecordLoss { worker, .. } => {

@@ -13,6 +13,7 @@
 //! stored t s1 3 retry at 40       (how the run ended, as the metastore has it)
 //! ran t s1 2                      (the last run that was seen to work)
 //! leaving t s1
+//! returning t s1
 //! cleanup of old on db1 created 10 unconfirmed
 //! ```
 
@@ -96,6 +97,9 @@ pub fn world(text: &str) -> (World, i64) {
             }
             ["ran", task, source, generation] => {
                 world.ran.insert(id(task, source), Generation(number(generation)));
+            }
+            ["returning", task, source] => {
+                world.returning.insert(id(task, source));
             }
             ["leaving", task, source] => {
                 world.leaving.insert(id(task, source));
@@ -197,6 +201,7 @@ fn report(id: SubtaskId, generation: u64, how: &[&str], at_us: i64) -> SubtaskRe
     });
     SubtaskReport {
         id,
+        ledger_id: LedgerId(Uuid::nil()),
         generation: Generation(generation),
         state,
         outcome,

@@ -10,8 +10,8 @@ use crate::api::faults;
 use crate::api::pretty::Pretty;
 use crate::model::wire::{SchemaNameList, TableNameList};
 use crate::model::{Endpoint, SourceName};
-use crate::mysql::Deadline;
 use crate::probe;
+use crate::probe::Deadline;
 
 /// Lists the databases of a source.
 ///

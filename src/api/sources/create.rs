@@ -17,8 +17,8 @@ use crate::model::change::Change;
 use crate::model::record::{Assignment, SourceRecord};
 use crate::model::wire::{CreateSourceRequest, Source};
 use crate::model::{SourceName, WorkerName};
-use crate::mysql::Deadline;
 use crate::probe;
+use crate::probe::Deadline;
 
 /// Creates a source.
 ///

@@ -16,8 +16,8 @@ use crate::model::change::Change;
 use crate::model::record::SourceRecord;
 use crate::model::subtask::Wanted;
 use crate::model::wire::{Source, UpdateSourceRequest};
-use crate::mysql::Deadline;
 use crate::probe;
+use crate::probe::Deadline;
 
 /// Changes a source.
 ///

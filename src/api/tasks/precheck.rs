@@ -8,7 +8,7 @@ use crate::error::Fault;
 use crate::model::record::SourceRecord;
 use crate::model::subtask::StartAt;
 use crate::model::{Endpoint, SourceName};
-use crate::mysql::Deadline;
+use crate::probe::Deadline;
 use crate::probe::Rules;
 use crate::probe::precheck::{Precheck, PrecheckSource};
 

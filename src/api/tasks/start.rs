@@ -19,8 +19,8 @@ use crate::model::report::{Outcome, RunState};
 use crate::model::subtask::{Restart, StartAt, TaskMode, Wanted};
 use crate::model::wire::StartTaskRequest;
 use crate::model::{Generation, TaskName};
-use crate::mysql::Deadline;
 use crate::probe;
+use crate::probe::Deadline;
 
 /// Starts a task.
 ///

@@ -212,6 +212,7 @@ mod tests {
 
     fn report(state: RunState, outcome: Option<Outcome>) -> SubtaskReport {
         SubtaskReport {
+            ledger_id: crate::model::LedgerId::new(),
             id: id(),
             generation: Generation(3),
             state,

@@ -26,6 +26,7 @@ impl<'a> Statuses<'a> {
             .iter()
             .map(|subtask| {
                 let reported = seen.get(&subtask.id).map(|seen| seen.report.as_ref());
+                let reported = reported.filter(|report| report.ledger_id == subtask.ledger_id);
                 let concluded = subtask.conclusion.as_ref().map(|conclusion| &conclusion.report);
                 status(&Known {
                     id: &subtask.id,

@@ -99,6 +99,7 @@ pub fn subtask(task: &str, source: &str) -> SubtaskRecord {
 pub fn report(id: &SubtaskId, generation: u64, outcome: Outcome) -> SubtaskReport {
     SubtaskReport {
         id: id.clone(),
+        ledger_id: LedgerId::new(),
         generation: Generation(generation),
         state: RunState::Closed,
         outcome: Some(outcome),

@@ -417,6 +417,7 @@ fn act(
 fn report(subtask: &WantedSubtask, generation: Generation, state: RunState, tick: i64) -> SubtaskReport {
     SubtaskReport {
         id: subtask.id.clone(),
+        ledger_id: subtask.config.ledger_id,
         generation,
         state,
         outcome: None,

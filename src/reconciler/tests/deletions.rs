@@ -111,7 +111,7 @@ async fn an_error_while_removing_is_returned_and_the_task_goes_on_as_it_was() {
     assert_eq!(bench.cleaner.asked_of("t"), 0);
     let id = id("t", "a");
     // It was closed for the deletion, and comes back.
-    until("it runs again", || worker.opened(&id).len() == 2).await;
+    until("it runs again under a new number", || worker.opened(&id) == [1, 2]).await;
     bench.seen(&id, |seen| seen.report.state == RunState::Running).await;
     bench.sql("DROP TRIGGER broken").await;
     bench.master.reconciler.delete_task(delete("t")).await.unwrap();
