@@ -29,6 +29,6 @@ mod tasks;
 mod time;
 mod waiting;
 
-pub use app::App;
+pub use app::{App, MasterIdentity};
 pub use document::{Documents, documents};
 pub use router::router;

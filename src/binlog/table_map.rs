@@ -13,8 +13,8 @@ use super::BinlogError;
 use super::column_type::{ColumnType, read_description};
 use super::cursor::Cursor;
 use super::optional_metadata::OptionalMetadata;
-use crate::model::TableName;
 use crate::model::Flavor;
+use crate::model::TableName;
 
 /// Which number stands for which table from here on.
 #[derive(Debug, Clone)]

@@ -54,7 +54,8 @@ impl Applier {
     /// A DDL that was logged in two phases runs with the second; what failed at the source is not run.
     fn is_no_more_than_a_mark(&self, parsed: &Parsed) -> bool {
         let phase = self.state.current.as_ref().and_then(|current| current.alter);
-        matches!(phase, Some(AlterPhase::Start | AlterPhase::Rollback { .. })) || is_blank(&parsed.text, &parsed.context)
+        matches!(phase, Some(AlterPhase::Start | AlterPhase::Rollback { .. }))
+            || is_blank(&parsed.text, &parsed.context)
     }
 
     /// The statement's text. Bytes of a character set that is not UTF-8 are turned by the target.

@@ -20,7 +20,8 @@ pub fn merge_inlined(value: &mut Value) {
 }
 
 fn merged(fields: &Map<String, Value>) -> Option<Map<String, Value>> {
-    let Some([Value::Object(inlined), Value::Object(words)]) = fields.get("allOf")?.as_array().map(Vec::as_slice) else {
+    let Some([Value::Object(inlined), Value::Object(words)]) = fields.get("allOf")?.as_array().map(Vec::as_slice)
+    else {
         return None;
     };
     let only_words = words.get("type") == Some(&json!("object")) && !words.contains_key("properties");

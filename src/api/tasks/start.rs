@@ -12,6 +12,7 @@ use crate::api::extract::{Json, Path, Query, TaskPath};
 use crate::api::failures::Refused;
 use crate::api::faults;
 use crate::api::waiting::{Wait, stages_of};
+use crate::error::Fault;
 use crate::model::change::{Change, Want};
 use crate::model::record::SubtaskRecord;
 use crate::model::report::{Outcome, RunState};
@@ -41,12 +42,12 @@ pub async fn start_task(
     let remove_meta = request.remove_meta == Some(true);
     check_start(&selected, start_time.is_some(), remove_meta)?;
     let mut wants = Vec::new();
+    let begins_anew = start_time.is_some() || remove_meta;
     for subtask in &selected.subtasks {
-        if is_under_way(subtask) {
-            if start_time.is_some() || remove_meta {
-                return Err(runs_already(&name, subtask).into());
-            }
-            continue;
+        match (progress_of(subtask), begins_anew) {
+            (Progress::UnderWay, true) => return Err(runs_already(&name, subtask).into()),
+            (Progress::UnderWay | Progress::Finished, false) => continue,
+            (Progress::Finished, true) | (Progress::Idle, _) => {}
         }
         let at = match start_time {
             None => None,
@@ -109,14 +110,25 @@ fn check_start(selected: &Selected, has_start_time: bool, remove_meta: bool) -> 
     Ok(())
 }
 
-/// Wanted to run, and its present run has not ended.
-fn is_under_way(subtask: &SubtaskRecord) -> bool {
-    let ended = subtask.concluded().is_some_and(|report| report.state == RunState::Closed);
-    let finished = subtask.concluded().is_some_and(|report| report.outcome == Some(Outcome::Finished));
-    subtask.wanted == Wanted::Running && (!ended || finished)
+/// How far a subtask is from what a start asks for.
+enum Progress {
+    /// Wanted to run, and its present run has not ended.
+    UnderWay,
+    /// All of its work is done: running it again would find nothing to do.
+    Finished,
+    Idle,
 }
 
-fn runs_already(name: &TaskName, subtask: &SubtaskRecord) -> crate::error::Fault {
+fn progress_of(subtask: &SubtaskRecord) -> Progress {
+    let ended = subtask.concluded().map(|conclusion| &conclusion.report).filter(|r| r.state == RunState::Closed);
+    match ended {
+        Some(report) if report.outcome == Some(Outcome::Finished) => Progress::Finished,
+        None if subtask.wanted == Wanted::Running => Progress::UnderWay,
+        _ => Progress::Idle,
+    }
+}
+
+fn runs_already(name: &TaskName, subtask: &SubtaskRecord) -> Fault {
     faults::common(
         format!("task {name} runs already on source {}", subtask.id.source),
         "`start_time` and `remove_meta` need a stopped task: stop it first",

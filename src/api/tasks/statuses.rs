@@ -25,7 +25,7 @@ impl<'a> Statuses<'a> {
         subtasks
             .iter()
             .map(|subtask| {
-                let reported = seen.get(&subtask.id).map(|seen| &seen.report);
+                let reported = seen.get(&subtask.id).map(|seen| seen.report.as_ref());
                 let concluded = subtask.conclusion.as_ref().map(|conclusion| &conclusion.report);
                 status(&Known {
                     id: &subtask.id,
