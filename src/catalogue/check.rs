@@ -7,9 +7,9 @@ use std::fmt;
 
 use super::charset::Collation;
 use super::column_type::{BlobSize, ColumnType, IntWidth};
-use super::shape::{GeneratedKind, Key, LoggedColumn, TableShape};
+use super::shape::{GeneratedKind, LoggedColumn, TableShape};
 use crate::binlog::{ColumnMetadata, ColumnType as WireType, TableMap, WireColumn};
-use crate::ddl::{KeyKind, same_name};
+use crate::ddl::same_name;
 use crate::model::TableName;
 
 /// The first difference, and both lists of columns for an operator to look at.
@@ -211,22 +211,25 @@ fn metadata_difference(known: &LoggedColumn<'_>, metadata: &ColumnMetadata) -> O
     }
 }
 
-/// A primary key that is told must be the known one.
+/// A primary key that is told must be the known one. Of a table without any the servers tell the first unique key
+/// that takes no NULL.
 fn primary_key_difference(shape: &TableShape, logged: &[LoggedColumn<'_>], map: &TableMap) -> Option<String> {
     let told = map.metadata.primary_key.as_ref()?;
-    let name_of = |index: usize| match logged.get(index) {
-        Some(LoggedColumn::Declared(column)) => column.name.as_str(),
-        _ => "(hidden)",
-    };
-    let told: Vec<&str> = told.iter().map(|part| name_of(part.column)).filter(|name| *name != "(hidden)").collect();
-    let is_period = |name: &&str| {
+    let known = shape.primary_key()?;
+    // in a table that keeps its history the end of a row's time is part of the key, and may be hidden
+    let is_period = |name: &str| {
         let generated = shape.column(name).and_then(|column| column.generated);
-        !matches!(generated, Some(GeneratedKind::RowStart | GeneratedKind::RowEnd))
+        matches!(generated, Some(GeneratedKind::RowStart | GeneratedKind::RowEnd))
     };
-    let known: Vec<&str> =
-        shape.keys.iter().filter(|key| key.kind == KeyKind::Primary).flat_map(Key::columns).collect();
-    let told: Vec<&str> = told.into_iter().filter(is_period).collect();
-    let known: Vec<&str> = known.into_iter().filter(is_period).collect();
+    let told: Vec<&str> = told
+        .iter()
+        .filter_map(|part| match logged.get(part.column) {
+            Some(LoggedColumn::Declared(column)) => Some(column.name.as_str()),
+            _ => None,
+        })
+        .filter(|name| !is_period(name))
+        .collect();
+    let known: Vec<&str> = known.columns().filter(|name| !is_period(name)).collect();
     let same = told.len() == known.len() && told.iter().zip(&known).all(|(one, other)| same_name(one, other));
     (!same).then(|| format!("the primary key is ({}) instead of ({})", told.join(", "), known.join(", ")))
 }

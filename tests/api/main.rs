@@ -2,6 +2,9 @@
 
 #![expect(clippy::expect_used, reason = "a test that cannot be set up must fail there")]
 
+mod app;
 mod documents;
+mod failures;
 mod probe;
 mod servers;
+mod sources;

@@ -32,6 +32,10 @@ impl Server {
         Self { host: host.to_owned(), port: port.parse().expect("a port") }
     }
 
+    pub fn port(&self) -> u16 {
+        self.port
+    }
+
     pub fn root(&self) -> Endpoint {
         self.endpoint("root", "")
     }
