@@ -11,7 +11,7 @@ use crate::mysql::{Connection, Deadline, Done, Purpose, string_literal};
 /// How long a fresh session waits for its lane's lock. Whoever holds it was killed by the takeover before.
 const LOCK_PATIENCE: Duration = Duration::from_secs(10);
 
-/// A connection that holds its lane's lock. Everything it commits goes through [`Self::commit`], which fails
+/// A connection that holds its lane's lock. Everything it commits goes through [`Self::transact`], which fails
 /// inside the target when another run has taken over. A lost session is opened anew, by the same rule.
 #[derive(Debug)]
 pub struct LaneSession {
@@ -82,7 +82,7 @@ impl LaneSession {
     }
 
     /// The statement that belongs into every transaction of this lane. Its count of matched rows must be 1 before
-    /// COMMIT is sent ([`Self::commit`] sees to it).
+    /// COMMIT is sent ([`Self::check_fence`] sees to it).
     pub fn progress_statement(&self, progress: Option<(&LowWater, &AppliedSet)>) -> Result<String, Error> {
         let mut set = String::from("counter = counter + 1");
         if let Some((low_water, applied)) = progress {

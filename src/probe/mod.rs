@@ -1,6 +1,6 @@
 //! Every question of the master that reaches a database: is it there, what may we do, which tables has it.
 //!
-//! In: endpoints, a task's rules, and one [`Deadline`](crate::mysql::Deadline) for the whole call, connecting
+//! In: endpoints, a task's rules, and one [`Deadline`] for the whole call, connecting
 //! included. Out: facts, lists, findings, or an error that is a [`Fault`](crate::error::Fault) of DM's catalogue.
 //! Never here: writing anything, retries, waiting without a limit. What is found is judged in pure functions
 //! (`precheck::source_items`, `precheck::target_items`); what is asked stands apart from them (`precheck::survey`).

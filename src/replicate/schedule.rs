@@ -231,8 +231,8 @@ mod tests {
                 }
                 for middle in 0..later {
                     if before[middle][later] {
-                        for earlier in 0..middle {
-                            before[earlier][later] |= before[earlier][middle];
+                        for row in before.iter_mut().take(middle) {
+                            row[later] |= row[middle];
                         }
                     }
                 }

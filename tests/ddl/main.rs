@@ -3,7 +3,6 @@
     clippy::unwrap_used,
     clippy::expect_used,
     clippy::indexing_slicing,
-    clippy::print_stderr,
     reason = "a test that cannot go on fails where it stands"
 )]
 

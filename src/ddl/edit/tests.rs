@@ -1,4 +1,5 @@
 //! Every edit on single statements: the text before, the text after.
+#![expect(clippy::redundant_closure_for_method_calls, reason = "a path to the method fits one lifetime only")]
 
 use super::*;
 use crate::ddl::{Context, parse};
