@@ -17,6 +17,7 @@ pub mod cli;
 pub mod config;
 pub mod ddl;
 pub mod error;
+pub mod faults;
 pub mod filter;
 pub mod ledger;
 pub mod link;

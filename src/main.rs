@@ -20,6 +20,8 @@ fn main() -> ExitCode {
         eprintln!("error: another provider of TLS is installed already");
         return ExitCode::FAILURE;
     }
+    #[cfg(feature = "failpoints")]
+    let _armed = ferrymaster::faults::arm();
     let done = match command_line.command {
         Command::Serve(given) => serve(*given),
         Command::Openapi { dir } => write_documents(&dir),

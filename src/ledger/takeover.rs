@@ -10,6 +10,7 @@ use super::error::Error;
 use super::progress::{AppliedSet, LaneLine};
 use super::structures::SavedStructure;
 use super::{CONTROL_LANE, announced, copied, structures, tables};
+use crate::faults::FaultPoint;
 use crate::model::{Endpoint, Generation, LedgerId, SubtaskId};
 use crate::mysql::{self, Connection, Deadline, Purpose, string_literal};
 
@@ -112,7 +113,9 @@ impl Ledger {
             Connection::open(endpoint, Purpose::Writing, deadline).await.map_err(failed("take over"))?;
         tables::make(&mut connection, meta_schema, deadline).await.map_err(failed("make"))?;
         let existed = ledger.raise_run(&mut connection, subtask, deadline).await?;
+        FaultPoint::TakeoverRaised.reach();
         ledger.outwait_sessions(&mut connection, deadline).await?;
+        FaultPoint::TakeoverOutwaited.reach();
         let raise = format!(
             "UPDATE {} SET generation = {generation} WHERE ledger_id = {} AND generation < {generation}",
             ledger.table(tables::LANE),

@@ -18,6 +18,7 @@ use super::message::{
 };
 use super::{LinkError, MasterLink};
 use crate::error::Chain;
+use crate::faults::FaultPoint;
 use crate::model::report::{RunState, SubtaskReport};
 use crate::model::{Epoch, Generation, SubtaskId, WorkerName};
 use crate::registry::OpenRun;
@@ -284,6 +285,7 @@ impl Driver {
             subtasks: news,
             full,
         };
+        FaultPoint::BeforeReport.reach();
         match timeout(ANSWER_MARGIN, self.link.report(request)).await {
             Ok(Ok(ReportAnswer { verdict, master_epoch })) if self.believes(verdict, master_epoch) => {
                 if verdict == Verdict::Ok {

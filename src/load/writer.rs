@@ -9,6 +9,7 @@ use super::batch::Batch;
 use super::error::Error;
 use super::insert::insert;
 use super::statement::{Duplicates, TargetTable, load_data};
+use crate::faults::FaultPoint;
 use crate::ledger::LaneSession;
 use crate::mysql::{self, Deadline, Done};
 
@@ -80,7 +81,9 @@ async fn write_once(
     let done =
         session.connection().run_many(packet.as_bytes(), "writing the ledger's line", deadline).await.map_err(write)?;
     session.check_fence(&done.last().cloned().unwrap_or_default())?;
+    FaultPoint::BeforeBatchCommit.reach();
     session.connection().run("COMMIT", "committing a batch", deadline).await.map_err(write)?;
+    FaultPoint::AfterBatchCommit.reach();
     Ok(())
 }
 

@@ -15,6 +15,7 @@ use super::{
     Committed, DEADLINE, Outcome, Store, assignments, cleanups, cluster, kept_ledgers, lease, sources, subtasks, tasks,
     workers,
 };
+use crate::faults::FaultPoint;
 use crate::model::change::Change;
 use crate::model::{Epoch, SourceName, SubtaskId};
 use crate::secrets::Sealer;
@@ -35,6 +36,7 @@ impl Store {
     async fn commit_and_tell(&self, epoch: Epoch, changes: Vec<Change>) -> Result<(), StoreError> {
         let mut turn = self.inner.turn.lock().await;
         let sent = AtomicBool::new(false);
+        FaultPoint::BeforeIntentStored.reach();
         let attempt = || self.try_commit(epoch, &changes, &sent);
         let retried = attempt.retry(backoff()).when(StoreError::is_serialization_failure);
         let result = match tokio::time::timeout(DEADLINE, retried).await {
@@ -47,6 +49,7 @@ impl Store {
             Err(StoreError::OutcomeUnknown { .. }) => Outcome::Unknown,
             Err(_) => return result,
         };
+        FaultPoint::AfterIntentStored.reach();
         *turn += 1;
         self.tell(&Committed { sequence: *turn, outcome });
         result

@@ -17,6 +17,7 @@ use super::packet::{Packet, packets};
 use super::shared::Shared;
 use super::statement::{Statement, name_row};
 use super::transaction::Transaction;
+use crate::faults::FaultPoint;
 use crate::ledger::{self, AppliedSet, LaneSession, TransactionId};
 use crate::mysql::{self, Deadline, Done};
 
@@ -328,11 +329,13 @@ impl Lane {
             .await
             .map_err(failed("write progress to"))?;
         self.session.check_fence(&done)?;
+        FaultPoint::BeforeLaneCommit.reach();
         self.session.connection().run("COMMIT", "committing", deadline).await.map_err(|cause| Error::Target {
             doing: "commit to",
             position: position(),
             cause,
         })?;
+        FaultPoint::AfterLaneCommit.reach();
         self.applied = applied;
         for transaction in group {
             self.recent.extend(transaction.id.clone().map(|id| (transaction.number, id)));
@@ -365,6 +368,7 @@ impl Lane {
             self.piece_is_open = false;
             self.finish(group, bytes);
         } else {
+            FaultPoint::BetweenPieces.reach();
             let _ = self.committed.send(Committed {
                 lane: self.index,
                 transactions: 0,

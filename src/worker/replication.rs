@@ -13,6 +13,7 @@ use super::error::Error;
 use super::opening::{Opened, our_clock_us};
 use super::progress::Progress;
 use crate::catalogue::{Catalogue, StoredDatabase, StoredShape};
+use crate::faults::FaultPoint;
 use crate::ledger::{LaneSession, Resume, resume};
 use crate::model::subtask::SubtaskConfig;
 use crate::model::{BinlogPosition, Endpoint, Flavor, SourcePosition};
@@ -162,6 +163,7 @@ async fn drive(
     if let Some(error) = error {
         return Err(error.into());
     }
+    FaultPoint::BeforeLastLowWater.reach();
     applier.record_low_water().await?;
     publish_progress(pulse, progress);
     applier.control.close(Deadline::after(Duration::from_secs(1))).await;

@@ -4,6 +4,7 @@
 use std::time::Duration;
 
 use super::{environment, fingerprint};
+use crate::faults::FaultPoint;
 use crate::ledger::{AnnouncedDdl, AppliedSet, LaneSession, LowWater, StructureChange};
 use crate::model::TableName;
 use crate::mysql::Deadline;
@@ -38,6 +39,7 @@ pub async fn apply(control: &mut LaneSession, ddl: Ddl, low_water: &LowWater) ->
         before,
         structures: ddl.structures,
     };
+    FaultPoint::BeforeDdlAnnounced.reach();
     let statement = control.ledger().announce_statement(&announced)?;
     let none = AppliedSet::default();
     control
@@ -84,8 +86,10 @@ async fn run(control: &mut LaneSession, announced: &AnnouncedDdl, position: &str
         .run_many(announced.environment.as_bytes(), "setting the session for a DDL", short)
         .await
         .map_err(target("set the session for a DDL of"))?;
+    FaultPoint::BeforeDdl.reach();
     let outcome =
         control.connection().run(&announced.target_statement, "applying a DDL", Deadline::after(DDL_PATIENCE)).await;
+    FaultPoint::AfterDdl.reach();
     if control.connection().is_open() {
         control
             .connection()
@@ -108,6 +112,7 @@ async fn record(control: &mut LaneSession, announced: &AnnouncedDdl) -> Result<(
     let none = AppliedSet::default();
     let deadline = Deadline::after(LEDGER_PATIENCE);
     control.transact(&statements, Some((&announced.after, &none)), "record a DDL in", deadline).await?;
+    FaultPoint::AfterDdlRecorded.reach();
     Ok(())
 }
 
@@ -121,6 +126,7 @@ pub async fn pass_over(
     let statements: Vec<String> = structures.iter().map(|change| ledger.structure_change_statement(change)).collect();
     let none = AppliedSet::default();
     let deadline = Deadline::after(LEDGER_PATIENCE);
+    FaultPoint::BeforeStructureSaved.reach();
     control.transact(&statements, Some((after, &none)), "record a structure in", deadline).await?;
     Ok(())
 }

@@ -14,6 +14,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::keys;
 use super::transfer::Transfer;
+use crate::faults::FaultPoint;
 use crate::ledger::{CopiedRange, CopiedTable, LaneSession, TableState};
 use crate::load::batch::{Batch, BatchBuilder};
 use crate::load::writer::{Way, way_of, write};
@@ -179,7 +180,9 @@ impl Pipeline {
             let done = CopiedTable { state: TableState::Done, ..table.line.clone() };
             if !table.keys.is_empty() {
                 target.transact(&[ledger.table_statement(&copied)?], None, "record a table in", deadline()).await?;
+                FaultPoint::BeforeKeys.reach();
                 keys::make(target, &table.keys).await?;
+                FaultPoint::AfterKeys.reach();
             }
             target.transact(&[ledger.table_statement(&done)?], None, "record a table in", deadline()).await?;
         }

@@ -14,6 +14,7 @@ use super::structures::{self, SourceStructures, SourceTable};
 use super::transfer::{Misfit, transfer};
 use super::{keys, structures::DatabaseDefaults};
 use crate::catalogue::{Collation, StoredDatabase, StoredShape};
+use crate::faults::FaultPoint;
 use crate::ledger::{CopiedTable, LaneSession, LowWater, Origin, Phase, SavedStructure, Snapshot, TableState};
 use crate::load::statement::Duplicates;
 use crate::model::report::LoadProgress;
@@ -47,6 +48,7 @@ pub async fn copy(
         structures::read(connection, &filter, &settings, deadline).await
     })
     .await?;
+    FaultPoint::SnapshotOpened.reach();
     let position = match (consistent.position, config.mode.replicates()) {
         (Some(position), _) => position,
         (None, true) => return Err(Error::NoBinlog),
@@ -62,7 +64,9 @@ pub async fn copy(
     pass.begin_progress(&consistent.structures, &jobs.tables);
     move_rows(pass.opened, consistent.sessions, jobs.tables, pairs, progress, stop).await?;
     keys::make(&mut opened.control, &foreign_keys).await?;
+    FaultPoint::BeforeCopyEnds.reach();
     finish(opened, config).await?;
+    FaultPoint::AfterCopyEnds.reach();
     progress.copy_done();
     Ok(())
 }
@@ -110,6 +114,7 @@ impl Pass<'_> {
         let known = self.opened.found.tables.clone();
         let plan = plan(&present, &known, !self.config.mode.replicates());
         self.record(self.opening_lines(structures)?).await?;
+        FaultPoint::SnapshotRecorded.reach();
         for number in &plan.abandoned {
             if let Some(table) = known.iter().find(|table| table.number == *number) {
                 self.abandon(table, deadline).await?;
@@ -269,9 +274,11 @@ impl Pass<'_> {
             announced.push(ledger.structure_statement(&saved));
         }
         self.record(announced).await?;
+        FaultPoint::TablesAnnounced.reach();
         for one in prepared {
             self.make_table(one, deadline).await?;
         }
+        FaultPoint::TablesMade.reach();
         let made: Result<Vec<String>, _> = prepared
             .iter()
             .map(|one| ledger.table_statement(&CopiedTable { state: TableState::Copying, ..one.line.clone() }))
