@@ -27,7 +27,7 @@ pub use announced::{AnnouncedDdl, Fingerprint, StructureChange};
 pub use cleanup::clean;
 pub use copied::{CopiedRange, CopiedTable, Origin, Snapshot, TableState};
 pub use error::Error;
-pub use progress::{AppliedSet, LaneLine, LowWater, Resume, TransactionId, resume};
+pub use progress::{AppliedSet, Inherited, LaneLine, LowWater, Resume, TransactionId, resume};
 pub use session::LaneSession;
 pub use structures::SavedStructure;
 pub use takeover::{Found, Ledger, Phase};

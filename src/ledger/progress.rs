@@ -5,7 +5,8 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::model::SourcePosition;
+use crate::model::gtid::{Gtid, GtidSet};
+use crate::model::{BinlogPosition, SourcePosition};
 
 /// A source transaction, by an id that is the same when it is read again: its GTID, or its end position where there
 /// are none. `origin` is `uuid[:tag]`, `domain-server`, or `@` and the binlog file; `number` the rest.
@@ -52,6 +53,20 @@ impl AppliedSet {
         for (origin, numbers) in other.numbers {
             self.numbers.entry(origin).or_default().extend(numbers);
         }
+    }
+
+    /// Forgets what a position has behind it.
+    fn forget_before(&mut self, position: &SourcePosition) {
+        let gtids: Option<GtidSet> = position.gtid.as_deref().and_then(|text| text.parse().ok());
+        self.numbers.retain(|origin, numbers| {
+            numbers.retain(|&number| match (origin.strip_prefix('@'), &gtids) {
+                // such an id is the place where the transaction begins
+                (Some(file), _) => BinlogPosition::new(file, number) >= position.binlog,
+                (None, Some(gtids)) => !gtid_of(origin, number).is_some_and(|gtid| gtids.contains(&gtid)),
+                (None, None) => true,
+            });
+            !numbers.is_empty()
+        });
     }
 
     /// Reads the text form; None when it is not one.
@@ -116,6 +131,45 @@ fn runs(numbers: &BTreeSet<u64>) -> impl Iterator<Item = (u64, u64)> {
     })
 }
 
+/// `uuid[:tag]` and 5 are `uuid[:tag]:5`, `0-1` and 42 are `0-1-42`.
+fn gtid_of(origin: &str, number: u64) -> Option<Gtid> {
+    [':', '-'].into_iter().find_map(|separator| format!("{origin}{separator}{number}").parse().ok())
+}
+
+/// What earlier runs had applied above the low-water that this run begins at. Their lanes' lines are written anew by
+/// this run, so the control lane's line names all of it until the low-water has passed the last.
+#[derive(Debug, Default)]
+pub struct Inherited {
+    all: AppliedSet,
+    unread: AppliedSet,
+    /// The highest number given to one of them in this run.
+    last: u64,
+}
+
+impl Inherited {
+    pub fn new(applied: AppliedSet) -> Self {
+        Self { unread: applied.clone(), all: applied, last: 0 }
+    }
+
+    /// Whether the transaction that is read now is one of them.
+    pub fn holds(&mut self, id: &TransactionId) -> bool {
+        self.unread.remove(id)
+    }
+
+    /// One of them was passed over under this number.
+    pub fn passed(&mut self, number: u64) {
+        self.last = self.last.max(number);
+    }
+
+    /// What must still be written beside a low-water.
+    pub fn above(&mut self, low_water: &LowWater) -> &AppliedSet {
+        if self.unread.is_empty() && low_water.number >= self.last {
+            self.all = AppliedSet::default();
+        }
+        &self.all
+    }
+}
+
 /// Everything before `position` is in the target; of the transaction that begins there, the first `parts` parts too
 /// (a CREATE … SELECT is a DDL and rows in one transaction, and each is applied on its own).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -146,7 +200,7 @@ pub struct Resume {
 /// The highest low-water of all lines, less the union of their sets. None: no lane has written yet.
 ///
 /// A set may name transactions below the highest low-water: its lane did not commit again after they were passed.
-/// They are never read again, so they do no harm.
+/// They are never read again, and are left out.
 pub fn resume(lines: &[LaneLine]) -> Option<Resume> {
     let low_water = lines
         .iter()
@@ -157,6 +211,7 @@ pub fn resume(lines: &[LaneLine]) -> Option<Resume> {
     for line in lines {
         applied.union(line.applied.clone());
     }
+    applied.forget_before(&low_water.position);
     Some(Resume { low_water, applied })
 }
 
@@ -172,6 +227,52 @@ mod tests {
     fn low(number: u64) -> LowWater {
         let position = SourcePosition { binlog: BinlogPosition::new("b.000001", number * 100), gtid: None };
         LowWater { number, position, parts: 0 }
+    }
+
+    fn applied(ids: &[(&str, u64)]) -> AppliedSet {
+        let mut set = AppliedSet::default();
+        ids.iter().for_each(|&(origin, number)| set.insert(id(origin, number)));
+        set
+    }
+
+    #[test]
+    fn what_an_earlier_run_had_applied_is_written_until_all_of_it_is_passed() {
+        let mut inherited = Inherited::new(applied(&[("0-1", 103), ("0-1", 105)]));
+        assert_eq!(inherited.above(&low(100)).len(), 2);
+        assert!(inherited.holds(&id("0-1", 103)) && !inherited.holds(&id("0-1", 104)));
+        inherited.passed(3);
+        // A crash now reads 103 again: it must still be known.
+        assert_eq!(inherited.above(&low(100)).len(), 2);
+        assert!(inherited.holds(&id("0-1", 105)));
+        inherited.passed(5);
+        assert_eq!(inherited.above(&low(4)).len(), 2);
+        assert!(inherited.above(&low(5)).is_empty());
+    }
+
+    #[test]
+    fn a_resume_forgets_what_its_position_has_behind_it() {
+        let line = |lane: &str, low_water: LowWater, set: AppliedSet| LaneLine {
+            lane: lane.to_owned(),
+            low_water: Some(low_water),
+            applied: set,
+        };
+        let mariadb = LowWater {
+            position: SourcePosition { gtid: Some("0-1-104,1-1-7".to_owned()), ..low(4).position },
+            ..low(4)
+        };
+        let lines = [
+            line("apply0", low(2), applied(&[("0-1", 103), ("0-1", 105), ("1-1", 7), ("2-1", 1)])),
+            line("apply1", mariadb, AppliedSet::default()),
+        ];
+        assert_eq!(resume(&lines).unwrap().applied, applied(&[("0-1", 105), ("2-1", 1)]));
+        let places = applied(&[("@b.000001", 399), ("@b.000001", 400), ("@b.000002", 4)]);
+        let lines = [line("apply0", low(3), places), line("apply1", low(4), AppliedSet::default())];
+        assert_eq!(resume(&lines).unwrap().applied, applied(&[("@b.000001", 400), ("@b.000002", 4)]));
+        let uuid = "3e11fa47-71ca-11e1-9e33-c80aa9429562";
+        let mysql =
+            LowWater { position: SourcePosition { gtid: Some(format!("{uuid}:1-6")), ..low(4).position }, ..low(4) };
+        let lines = [line("apply0", mysql, applied(&[(uuid, 6), (uuid, 8)]))];
+        assert_eq!(resume(&lines).unwrap().applied, applied(&[(uuid, 8)]));
     }
 
     #[test]

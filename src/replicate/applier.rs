@@ -28,7 +28,7 @@ use super::transaction::Transaction;
 use crate::binlog::{Event, EventBody, TableMap};
 use crate::catalogue::Catalogue;
 use crate::filter::Filter;
-use crate::ledger::{AppliedSet, LaneSession, TransactionId};
+use crate::ledger::{Inherited, LaneSession, TransactionId};
 use crate::model::gtid::Gtid;
 use crate::model::{BinlogPosition, TableName};
 use crate::mysql::Deadline;
@@ -67,7 +67,7 @@ pub struct Applier {
     pub limits: MemoryLimits,
     pub pulse: Arc<Pulse>,
     /// In the target already, although above the low-water replication was opened at.
-    pub applied: AppliedSet,
+    pub inherited: Inherited,
     /// Of the first transaction read, this many parts are in the target.
     pub parts_applied: u32,
     pub state: State,
@@ -191,9 +191,9 @@ impl Applier {
     /// Writes the low-water to the control lane's line.
     pub async fn record_low_water(&mut self) -> Result<(), Error> {
         let low_water = self.shared.low_water();
-        let none = AppliedSet::default();
+        let applied = self.inherited.above(&low_water);
         let deadline = Deadline::after(Duration::from_secs(60));
-        self.control.transact(&[], Some((&low_water, &none)), "write the low-water of", deadline).await?;
+        self.control.transact(&[], Some((&low_water, applied)), "write the low-water of", deadline).await?;
         self.state.last_recorded = low_water.number;
         Ok(())
     }
@@ -288,7 +288,7 @@ impl Applier {
                 number: end.offset.saturating_sub(u64::from(event_size)),
             },
         };
-        let is_applied = self.applied.remove(&id);
+        let is_applied = self.inherited.holds(&id);
         self.state.current = Some(Current {
             id,
             gtid,
@@ -319,6 +319,9 @@ impl Applier {
         self.floors.pass(end, current.gtid.as_ref());
         let number = self.shared.take_on(end_mark);
         self.parts_applied = 0;
+        if current.is_applied {
+            self.inherited.passed(number);
+        }
         if current.is_streaming {
             current.transaction.number = number;
             current.transaction.id = Some(current.id);

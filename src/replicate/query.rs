@@ -191,7 +191,7 @@ impl Applier {
         let after = self.low_water_after(header, end, inside);
         match decision {
             Decision::PassOver { structures, .. } => {
-                apply::pass_over(&mut self.control, &after, &structures).await?;
+                apply::pass_over(&mut self.control, &after, &structures, self.inherited.above(&after)).await?;
             }
             Decision::Apply { statement, touched, repeatable, structures } => {
                 let environment = self.facts.environment(query, header.timestamp, self.sides.target.flavor);
@@ -207,7 +207,7 @@ impl Applier {
                     structures,
                     position,
                 };
-                apply::apply(&mut self.control, ddl, &low_water).await?;
+                apply::apply(&mut self.control, ddl, &low_water, self.inherited.above(&low_water)).await?;
                 self.pulse.set_ddl(None);
             }
         }

@@ -14,7 +14,7 @@ use super::opening::{Opened, our_clock_us};
 use super::progress::Progress;
 use crate::catalogue::{Catalogue, StoredDatabase, StoredShape};
 use crate::faults::FaultPoint;
-use crate::ledger::{LaneSession, Resume, resume};
+use crate::ledger::{Inherited, LaneSession, Resume, resume};
 use crate::model::subtask::SubtaskConfig;
 use crate::model::{BinlogPosition, Endpoint, Flavor, SourcePosition};
 use crate::mysql::{BinlogStart, Connection, Deadline, Purpose};
@@ -48,6 +48,10 @@ pub async fn replicate(
     settle_announced(&mut opened).await?;
     let resume =
         resume(&opened.found.lanes).ok_or_else(|| Error::Internal("the ledger has no low-water".to_owned()))?;
+    if !resume.applied.is_empty() {
+        let progress = Some((&resume.low_water, &resume.applied));
+        opened.control.transact(&[], progress, "take progress over in", Deadline::after(OPEN_PATIENCE)).await?;
+    }
     let catalogue = catalogue(&opened, config)?;
     let pulse = Arc::new(Pulse::new(opened.source.clock_offset_us));
     let shared = Arc::new(Shared::new(&resume.low_water));
@@ -97,7 +101,7 @@ pub async fn replicate(
         committed,
         limits: memory,
         pulse: Arc::clone(&pulse),
-        applied: resume.applied,
+        inherited: Inherited::new(resume.applied),
         parts_applied: resume.low_water.parts,
         state: State::new(count, &file),
     };
@@ -187,7 +191,8 @@ fn publish_progress(pulse: &Pulse, progress: &Progress) {
 
 async fn settle_announced(opened: &mut Opened) -> Result<(), Error> {
     let Some(announced) = opened.found.announced.take() else { return Ok(()) };
-    settle(&mut opened.control, &announced).await?;
+    let applied = resume(&opened.found.lanes).map(|resume| resume.applied).unwrap_or_default();
+    settle(&mut opened.control, &announced, &applied).await?;
     opened.found = opened.ledger.clone().reread(&mut opened.control, Deadline::after(OPEN_PATIENCE)).await?;
     Ok(())
 }

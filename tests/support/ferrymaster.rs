@@ -9,8 +9,8 @@ use tempfile::TempDir;
 
 use super::http::Api;
 use super::random::Random;
-use super::servers::{freeze, send_signal};
-use super::wait::{secs, until};
+use super::servers::{freeze, send_signal, stands};
+use super::wait::{secs, until, until_true};
 
 /// A running `ferrymaster serve`. It is killed when this is dropped.
 pub struct Ferrymaster {
@@ -136,10 +136,7 @@ impl Ferrymaster {
     /// SIGKILL, then a new process on the same data directory and port.
     pub async fn kill_and_restart(mut self) -> Self {
         self.kill();
-        let start = Start { data_directory: Some(&self.data_directory), port: Some(self.port), ..Start::default() };
-        let mut restarted = Self::start_with(start).await;
-        restarted.temporary = self.temporary.take();
-        restarted
+        self.restart_with(&[], &[]).await
     }
 
     /// SIGSTOP: nothing in the process moves until [`Self::thaw`].
@@ -151,14 +148,33 @@ impl Ferrymaster {
         send_signal("CONT", self.child.id());
     }
 
-    /// SIGTERM, and how it ended.
-    pub async fn terminate(&mut self, deadline: Duration) -> ExitStatus {
-        send_signal("TERM", self.child.id());
+    /// Waits until it has ended by itself (or by a fault point).
+    pub async fn until_ended(&mut self, deadline: Duration) -> ExitStatus {
         let child = &mut self.child;
         until("ferrymaster to end", deadline, async || {
             child.try_wait().expect("a child can be asked").ok_or("it still runs")
         })
         .await
+    }
+
+    /// Waits until every thread of it stands, after it (or a fault point) was sent SIGSTOP.
+    pub async fn until_frozen(&self, deadline: Duration) {
+        until_true("ferrymaster to stand still", deadline, async || stands(self.child.id())).await;
+    }
+
+    /// A new process on what a dead one left: same data directory, same port.
+    pub async fn restart_with(mut self, arguments: &[&str], environment: &[(&str, &str)]) -> Self {
+        self.kill();
+        let start = Start { data_directory: Some(&self.data_directory), port: Some(self.port), arguments, environment };
+        let mut restarted = Self::start_with(start).await;
+        restarted.temporary = self.temporary.take();
+        restarted
+    }
+
+    /// SIGTERM, and how it ended.
+    pub async fn terminate(&mut self, deadline: Duration) -> ExitStatus {
+        send_signal("TERM", self.child.id());
+        self.until_ended(deadline).await
     }
 }
 

@@ -127,7 +127,11 @@ impl Session {
     }
 
     pub async fn rows<T: FromRow + Send + 'static>(&mut self, query: &str) -> Vec<T> {
-        within(query, secs(120), self.conn.query(query)).await.unwrap_or_else(|error| panic!("{error}\nin: {query}"))
+        self.try_rows(query).await.unwrap_or_else(|error| panic!("{error}\nin: {query}"))
+    }
+
+    pub async fn try_rows<T: FromRow + Send + 'static>(&mut self, query: &str) -> mysql_async::Result<Vec<T>> {
+        within(query, secs(120), self.conn.query(query)).await
     }
 
     /// The first column of the first row.
@@ -235,7 +239,8 @@ pub fn freeze(pid: u32) {
     }
 }
 
-fn stands(pid: u32) -> bool {
+/// Whether every thread of the process is stopped.
+pub fn stands(pid: u32) -> bool {
     let threads = std::fs::read_dir(format!("/proc/{pid}/task")).expect("the process is there");
     threads.flatten().all(|thread| {
         let stat = std::fs::read_to_string(thread.path().join("stat")).unwrap_or_default();

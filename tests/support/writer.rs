@@ -7,6 +7,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use futures_util::FutureExt as _;
+use futures_util::future::BoxFuture;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
@@ -69,31 +71,28 @@ pub struct Writer {
 impl Writer {
     /// Starts `sessions` sessions on tables made by [`create_tables`], each resting for `pause` between transactions.
     pub fn start(server: &Server, database: &str, seed: u64, sessions: u64, pause: Duration) -> Self {
+        let steps: Vec<Step> =
+            (0..sessions).map(|_| -> Step { |session, random| transaction(session, random).boxed() }).collect();
+        Self::start_with(server, database, seed, &steps, pause)
+    }
+
+    /// Starts a session for each step, which it repeats.
+    pub fn start_with(server: &Server, database: &str, seed: u64, steps: &[Step], pause: Duration) -> Self {
         let stop = CancellationToken::new();
         let (transactions, conflicts) = (Arc::new(AtomicU64::new(0)), Arc::new(AtomicU64::new(0)));
-        let sessions = (0..sessions)
-            .map(|number| {
-                let (server, database, stop) = (server.clone(), database.to_owned(), stop.clone());
-                let (transactions, conflicts) = (Arc::clone(&transactions), Arc::clone(&conflicts));
-                tokio::spawn(async move {
-                    let mut random = Random::new(seed ^ (number + 1).wrapping_mul(0x5851_F42D_4C95_7F2D));
-                    let mut session = server.connect().await;
-                    session.run(&format!("USE `{database}`")).await;
-                    while !stop.is_cancelled() {
-                        match transaction(&mut session, &mut random).await {
-                            Ok(()) => transactions.fetch_add(1, Ordering::Relaxed),
-                            Err(error) if is_conflict(&error) => {
-                                session.run("ROLLBACK").await;
-                                conflicts.fetch_add(1, Ordering::Relaxed)
-                            }
-                            Err(error) => panic!("the writer failed: {error}"),
-                        };
-                        if !pause.is_zero() {
-                            tokio::time::sleep(pause).await;
-                        }
-                    }
-                    session.close().await;
-                })
+        let sessions = (1..)
+            .zip(steps)
+            .map(|(number, &step): (u64, &Step)| {
+                let writing = Writing {
+                    server: server.clone(),
+                    database: database.to_owned(),
+                    stop: stop.clone(),
+                    transactions: Arc::clone(&transactions),
+                    conflicts: Arc::clone(&conflicts),
+                    pause,
+                };
+                let random = Random::new(seed ^ number.wrapping_mul(0x5851_F42D_4C95_7F2D));
+                tokio::spawn(writing.repeat(step, random))
             })
             .collect();
         Self { stop, sessions, transactions, conflicts }
@@ -125,12 +124,74 @@ impl Writer {
     }
 }
 
-fn is_conflict(error: &mysql_async::Error) -> bool {
-    // 1062: two sessions gave the same key; 1452: another session took the parent away meanwhile.
-    matches!(error, mysql_async::Error::Server(error) if [1062, 1205, 1213, 1451, 1452].contains(&error.code))
+/// One transaction or statement of a session's.
+pub type Step = for<'a> fn(&'a mut Session, &'a mut Random) -> BoxFuture<'a, mysql_async::Result<()>>;
+
+/// What one session works with.
+struct Writing {
+    server: Server,
+    database: String,
+    stop: CancellationToken,
+    transactions: Arc<AtomicU64>,
+    conflicts: Arc<AtomicU64>,
+    pause: Duration,
 }
 
-async fn transaction(session: &mut Session, random: &mut Random) -> mysql_async::Result<()> {
+impl Writing {
+    /// Until told to stop. A server that goes away is waited for.
+    async fn repeat(self, step: Step, mut random: Random) {
+        let mut session: Option<Session> = None;
+        while !self.stop.is_cancelled() {
+            let Some(open) = &mut session else {
+                session = self.connect().await;
+                continue;
+            };
+            match step(open, &mut random).await {
+                Ok(()) => {
+                    self.transactions.fetch_add(1, Ordering::Relaxed);
+                }
+                Err(error) if is_conflict(&error) && open.try_run("ROLLBACK").await.is_ok() => {
+                    self.conflicts.fetch_add(1, Ordering::Relaxed);
+                }
+                Err(mysql_async::Error::Server(error))
+                    if ![1053, 1927].contains(&error.code) && !is_conflict_code(error.code) =>
+                {
+                    panic!("the writer failed: {error}");
+                }
+                Err(_) => session = None,
+            }
+            if !self.pause.is_zero() {
+                tokio::time::sleep(self.pause).await;
+            }
+        }
+        if let Some(session) = session {
+            session.close().await;
+        }
+    }
+
+    async fn connect(&self) -> Option<Session> {
+        if let Ok(mut session) = self.server.try_connect().await
+            && session.try_run(&format!("USE `{}`", self.database)).await.is_ok()
+        {
+            return Some(session);
+        }
+        tokio::time::sleep(Duration::from_millis(50)).await;
+        None
+    }
+}
+
+fn is_conflict(error: &mysql_async::Error) -> bool {
+    matches!(error, mysql_async::Error::Server(error) if is_conflict_code(error.code))
+}
+
+/// 1062: two sessions gave the same key; 1452: another session took the parent away meanwhile; 1020: MariaDB, where a
+/// row was changed since it was read.
+fn is_conflict_code(code: u16) -> bool {
+    [1020, 1062, 1205, 1213, 1451, 1452].contains(&code)
+}
+
+/// A random transaction on the tables of [`create_tables`].
+pub async fn transaction(session: &mut Session, random: &mut Random) -> mysql_async::Result<()> {
     if random.below(4) == 0 {
         return session.try_run(&change(random)).await;
     }

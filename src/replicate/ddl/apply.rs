@@ -28,7 +28,13 @@ pub struct Ddl {
 }
 
 /// Announces, runs and records. Nothing else may be under way.
-pub async fn apply(control: &mut LaneSession, ddl: Ddl, low_water: &LowWater) -> Result<(), Error> {
+/// `applied`: what must be recorded beside the low-water.
+pub async fn apply(
+    control: &mut LaneSession,
+    ddl: Ddl,
+    low_water: &LowWater,
+    applied: &AppliedSet,
+) -> Result<(), Error> {
     let before = if ddl.repeatable { Vec::new() } else { fingerprints(control, &ddl.touched).await? };
     let announced = AnnouncedDdl {
         after: ddl.after,
@@ -41,16 +47,16 @@ pub async fn apply(control: &mut LaneSession, ddl: Ddl, low_water: &LowWater) ->
     };
     FaultPoint::BeforeDdlAnnounced.reach();
     let statement = control.ledger().announce_statement(&announced)?;
-    let none = AppliedSet::default();
     control
-        .transact(&[statement], Some((low_water, &none)), "announce a DDL in", Deadline::after(LEDGER_PATIENCE))
+        .transact(&[statement], Some((low_water, applied)), "announce a DDL in", Deadline::after(LEDGER_PATIENCE))
         .await?;
     run(control, &announced, &ddl.position).await?;
-    record(control, &announced).await
+    record(control, &announced, applied).await
 }
 
-/// What an earlier run announced and did not record: run now, or recorded if it had been.
-pub async fn settle(control: &mut LaneSession, announced: &AnnouncedDdl) -> Result<(), Error> {
+/// What an earlier run announced and did not record: run now, or recorded if it had been. `applied`: what must be
+/// recorded beside its place.
+pub async fn settle(control: &mut LaneSession, announced: &AnnouncedDdl, applied: &AppliedSet) -> Result<(), Error> {
     let position = announced.after.position.to_string();
     let has_run = if announced.repeatable {
         false
@@ -66,7 +72,7 @@ pub async fn settle(control: &mut LaneSession, announced: &AnnouncedDdl) -> Resu
     if !has_run {
         run(control, announced, &position).await?;
     }
-    record(control, announced).await
+    record(control, announced, applied).await
 }
 
 async fn fingerprints(
@@ -104,14 +110,13 @@ async fn run(control: &mut LaneSession, announced: &AnnouncedDdl, position: &str
     })
 }
 
-async fn record(control: &mut LaneSession, announced: &AnnouncedDdl) -> Result<(), Error> {
+async fn record(control: &mut LaneSession, announced: &AnnouncedDdl, applied: &AppliedSet) -> Result<(), Error> {
     let ledger = control.ledger().clone();
     let mut statements: Vec<String> =
         announced.structures.iter().map(|change| ledger.structure_change_statement(change)).collect();
     statements.push(ledger.withdraw_statement());
-    let none = AppliedSet::default();
     let deadline = Deadline::after(LEDGER_PATIENCE);
-    control.transact(&statements, Some((&announced.after, &none)), "record a DDL in", deadline).await?;
+    control.transact(&statements, Some((&announced.after, applied)), "record a DDL in", deadline).await?;
     FaultPoint::AfterDdlRecorded.reach();
     Ok(())
 }
@@ -121,12 +126,12 @@ pub async fn pass_over(
     control: &mut LaneSession,
     after: &LowWater,
     structures: &[StructureChange],
+    applied: &AppliedSet,
 ) -> Result<(), Error> {
     let ledger = control.ledger().clone();
     let statements: Vec<String> = structures.iter().map(|change| ledger.structure_change_statement(change)).collect();
-    let none = AppliedSet::default();
     let deadline = Deadline::after(LEDGER_PATIENCE);
     FaultPoint::BeforeStructureSaved.reach();
-    control.transact(&statements, Some((after, &none)), "record a structure in", deadline).await?;
+    control.transact(&statements, Some((after, applied)), "record a structure in", deadline).await?;
     Ok(())
 }
