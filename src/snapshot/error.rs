@@ -20,6 +20,9 @@ pub enum Error {
     /// A DDL reached the table between the snapshot and the reading of its rows.
     #[error("{table} was changed by DDL before all of its rows were read")]
     StructureChanged { table: TableName },
+    /// Somebody holds a lock that only DDL or LOCK TABLES takes, and it would not go.
+    #[error("the structures of the source could not be read: a table stayed locked for more than {waited_s} s")]
+    StructuresLocked { waited_s: u64 },
     #[error("the sessions could not be brought to see the same moment: {why}")]
     NotConsistent { why: String },
     /// Rows of a prepared XA transaction are in neither the snapshot nor the log after it.

@@ -3,7 +3,9 @@
 
 use std::time::Duration;
 
-use super::consistent::{begin, end};
+use futures_util::future::BoxFuture;
+
+use super::consistent::{StructureTries, begin, end};
 use super::error::Error;
 use crate::model::{BinlogPosition, SourcePosition};
 use crate::mysql::{Connection, Deadline, string_literal};
@@ -19,10 +21,19 @@ pub(super) async fn open<S, E: From<Error>>(
     asking: &mut Connection,
     has_binlog: bool,
     deadline: Deadline,
-    read_structures: impl AsyncFnOnce(&mut Connection) -> Result<S, E>,
+    mut read_structures: impl for<'a> FnMut(&'a mut Connection) -> BoxFuture<'a, Result<Option<S>, E>>,
 ) -> Result<(Option<SourcePosition>, S), E> {
-    let staged = stage(locking, &["START", "BLOCK_DDL"], deadline).await?;
-    let structures = read_structures(asking).await?;
+    let tries = StructureTries::begin(deadline);
+    let (staged, structures) = loop {
+        let staged = stage(locking, &["START", "BLOCK_DDL"], deadline).await?;
+        if let Some(structures) = read_structures(asking).await? {
+            break (staged, structures);
+        }
+        if staged {
+            end_stages(locking, deadline).await?;
+        }
+        tries.pause().await?;
+    };
     let committed = staged && stage(locking, &["BLOCK_COMMIT"], deadline).await?;
     let retries = Deadline::after(RETRIES_FOR).min(deadline);
     let position = loop {
@@ -43,8 +54,7 @@ pub(super) async fn open<S, E: From<Error>>(
         }
     };
     if staged {
-        let failed = |cause| Error::Source { doing: "release the backup lock", cause };
-        locking.run("BACKUP STAGE END", "releasing the backup lock", deadline).await.map_err(failed)?;
+        end_stages(locking, deadline).await?;
     }
     if !has_binlog && !committed && sessions.len() > 1 {
         let why = "without a binlog, BACKUP STAGE (RELOAD) is needed".to_owned();
@@ -53,6 +63,11 @@ pub(super) async fn open<S, E: From<Error>>(
     let Some(binlog) = position else { return Ok((None, structures)) };
     let gtid = gtid_at(asking, &binlog, deadline).await?;
     Ok((Some(SourcePosition { binlog, gtid }), structures))
+}
+
+async fn end_stages(locking: &mut Connection, deadline: Deadline) -> Result<(), Error> {
+    let failed = |cause| Error::Source { doing: "release the backup lock", cause };
+    locking.run("BACKUP STAGE END", "releasing the backup lock", deadline).await.map(|_| ()).map_err(failed)
 }
 
 /// Goes through backup stages. False when the account may not, or when the lock did not come in time.

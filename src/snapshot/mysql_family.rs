@@ -3,9 +3,10 @@
 
 use std::time::Duration;
 
+use futures_util::future::BoxFuture;
 use serde::Deserialize;
 
-use super::consistent::{begin, end};
+use super::consistent::{StructureTries, begin, bound_lock_waits, end};
 use super::error::Error;
 use crate::model::{BinlogPosition, Endpoint, SourcePosition};
 use crate::mysql::{self, Connection, Deadline, Purpose};
@@ -32,18 +33,27 @@ pub(super) async fn open<S, E: From<Error>>(
     asking: &mut Connection,
     has_binlog: bool,
     deadline: Deadline,
-    read_structures: impl AsyncFnOnce(&mut Connection) -> Result<S, E>,
+    mut read_structures: impl for<'a> FnMut(&'a mut Connection) -> BoxFuture<'a, Result<Option<S>, E>>,
 ) -> Result<(Option<SourcePosition>, S), E> {
-    let instance_locked =
-        optional(locking.run("LOCK INSTANCE FOR BACKUP", "locking DDL out", deadline).await, "lock DDL out")?;
-    let structures = read_structures(asking).await?;
+    bound_lock_waits(locking, deadline).await?;
+    let tries = StructureTries::begin(deadline);
+    let (instance_locked, structures) = loop {
+        let locking_out = locking.run("LOCK INSTANCE FOR BACKUP", "locking DDL out", deadline).await;
+        let instance_locked = optional(locking_out, "lock DDL out")?;
+        if let Some(structures) = read_structures(asking).await? {
+            break (instance_locked, structures);
+        }
+        if instance_locked {
+            unlock_instance(locking, deadline).await?;
+        }
+        tries.pause().await?;
+    };
     let status = match between_equal_readings(sessions, asking, has_binlog, deadline).await? {
         Some(status) => Some(status),
         None => under_read_lock(endpoint, sessions, asking, has_binlog, deadline).await?,
     };
     if instance_locked {
-        let failed = |cause| Error::Source { doing: "let DDL in again", cause };
-        locking.run("UNLOCK INSTANCE", "letting DDL in again", deadline).await.map_err(failed)?;
+        unlock_instance(locking, deadline).await?;
     }
     let position = status.map(|status| SourcePosition {
         binlog: BinlogPosition::new(status.binary_log_file, status.binary_log_position),
@@ -51,6 +61,11 @@ pub(super) async fn open<S, E: From<Error>>(
         gtid: Some(status.gtid_executed.replace(['\n', ' '], "")),
     });
     Ok((position, structures))
+}
+
+async fn unlock_instance(locking: &mut Connection, deadline: Deadline) -> Result<(), Error> {
+    let failed = |cause| Error::Source { doing: "let DDL in again", cause };
+    locking.run("UNLOCK INSTANCE", "letting DDL in again", deadline).await.map(|_| ()).map_err(failed)
 }
 
 /// Whether a statement that some accounts and versions do not have went through.

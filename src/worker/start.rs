@@ -12,6 +12,7 @@ use crate::ledger::{AppliedSet, LowWater, Phase, SavedStructure};
 use crate::model::subtask::{StartAt, SubtaskConfig};
 use crate::model::{BinlogPosition, Flavor, Generation, SourcePosition, TableName};
 use crate::mysql::{Connection, Deadline, Purpose, string_literal};
+use crate::snapshot::consistent;
 
 const PATIENCE: Duration = Duration::from_secs(60);
 /// Statements sent to the ledger in one transaction.
@@ -31,7 +32,7 @@ pub async fn begin(
     let mut connection =
         Connection::open(&config.source, Purpose::Asking, deadline).await.map_err(failed("open a session"))?;
     let position = position(&mut connection, opened, config, at).await?;
-    let structures = structures::read(&mut connection, &opened.filter, &opened.facts.settings, deadline).await?;
+    let structures = structures_now(&mut connection, opened, deadline).await?;
     let ledger = opened.ledger.clone();
     let wrong = |error: crate::catalogue::CatalogueError| Error::Internal(error.to_string());
     let mut lines = vec![ledger.source_identity_statement(&opened.source.identity)];
@@ -59,6 +60,24 @@ pub async fn begin(
     opened.control.transact(&phase, Some((&low_water, &none)), "record the start in", deadline).await?;
     opened.found = ledger.reread(&mut opened.control, deadline).await?;
     Ok(())
+}
+
+/// Waits for tables that are locked; nothing of ours is in anybody's way meanwhile.
+async fn structures_now(
+    connection: &mut Connection,
+    opened: &Opened,
+    deadline: Deadline,
+) -> Result<structures::SourceStructures, Error> {
+    consistent::bound_lock_waits(connection, deadline).await?;
+    loop {
+        let read = structures::read(connection, &opened.filter, &opened.facts.settings, deadline).await?;
+        if let Some(structures) = read {
+            return Ok(structures);
+        }
+        if deadline.is_over() {
+            return Err(crate::snapshot::Error::StructuresLocked { waited_s: PATIENCE.as_secs() }.into());
+        }
+    }
 }
 
 async fn position(

@@ -182,7 +182,9 @@ fn of_snapshot(error: &snapshot::Error) -> (Fault, Verdict) {
     match error {
         snapshot::Error::Source { cause, .. } | snapshot::Error::Rows { cause, .. } => server(cause, Side::Source),
         // The run that follows opens another snapshot for what is left.
-        snapshot::Error::StructureChanged { .. } => (code::SNAPSHOT.fault("").on_source(), Verdict::RetryLater),
+        snapshot::Error::StructureChanged { .. } | snapshot::Error::StructuresLocked { .. } => {
+            (code::SNAPSHOT.fault("").on_source(), Verdict::RetryLater)
+        }
         snapshot::Error::NotConsistent { .. } => (
             code::SNAPSHOT.fault("").on_source(),
             pause("grant what the message names, or start when the source is less busy"),

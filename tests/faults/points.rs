@@ -76,7 +76,7 @@ async fn in_the_copy(kind: Kind, point: FaultPoint, passes: u32) {
     let mut doomed = trial.start(&format!("{}={passes}*off->return(kill)", point.name())).await;
     trial.ask_for_all(&doomed).await;
     doomed.until_ended(secs(60)).await;
-    assert_eq!(doomed.log_lines(&["fault point", point.name()]).len(), 1);
+    assert!(!doomed.log_lines(&["fault point", point.name()]).is_empty());
     let next = doomed.restart_with(trial.arguments, &[]).await;
     trial.until_equal(next).await;
 }
@@ -94,7 +94,7 @@ async fn reached_in_replication(trial: Trial, point: FaultPoint, passes: u32) {
     let failpoints = format!("{}={passes}*off->return(kill)", point.name());
     let mut doomed = first.restart_with(trial.arguments, &[("FAILPOINTS", &failpoints)]).await;
     doomed.until_ended(secs(60)).await;
-    assert_eq!(doomed.log_lines(&["fault point", point.name()]).len(), 1);
+    assert!(!doomed.log_lines(&["fault point", point.name()]).is_empty());
     let next = doomed.restart_with(trial.arguments, &[]).await;
     trial.until_equal(next).await;
 }

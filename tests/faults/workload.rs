@@ -54,7 +54,7 @@ pub fn start(server: &Server, database: &str, seed: u64, with_ddl: bool) -> Writ
     if with_ddl {
         steps.push(|session, random| structures(session, random).boxed());
     }
-    Writer::start_with(server, database, seed, &steps, Duration::from_millis(15))
+    Writer::start_with(server, database, seed, &steps, Duration::from_millis(25))
 }
 
 /// Unique values go round: by way of NULL, by a value nobody has, and a whole stretch by one place.
@@ -118,11 +118,11 @@ async fn families(session: &mut Session, random: &mut Random) -> mysql_async::Re
     }
 }
 
-/// Transactions of one tiny row, of thousands, and of rows of a megabyte.
+/// Transactions of one tiny row, of hundreds, and of large rows.
 async fn sizes(session: &mut Session, random: &mut Random) -> mysql_async::Result<()> {
     match random.below(12) {
         0 => {
-            let (id, letters) = (random.below(6), 200_000 + random.below(800_000));
+            let (id, letters) = (random.below(6), 20_000 + random.below(150_000));
             let statement = format!(
                 "INSERT INTO documents VALUES ({id}, REPEAT('é', {letters}), 1) \
                  ON DUPLICATE KEY UPDATE body = REPEAT('ü', {letters}), revision = revision + 1"
@@ -131,7 +131,7 @@ async fn sizes(session: &mut Session, random: &mut Random) -> mysql_async::Resul
         }
         1 => session.try_run(&format!("DELETE FROM tallies WHERE bucket = {}", random.below(6))).await,
         2 => {
-            let rows: Vec<String> = (0..800).map(|n| format!("({},{})", random.below(6), n % 7)).collect();
+            let rows: Vec<String> = (0..300).map(|n| format!("({},{})", random.below(6), n % 7)).collect();
             session.try_run(&format!("INSERT INTO tallies VALUES {}", rows.join(","))).await
         }
         3 => {

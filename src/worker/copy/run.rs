@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures_util::FutureExt as _;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
@@ -20,7 +21,7 @@ use crate::load::statement::Duplicates;
 use crate::model::report::LoadProgress;
 use crate::model::subtask::{OnDuplicate, SubtaskConfig};
 use crate::model::{BinlogPosition, SourcePosition, TableName};
-use crate::mysql::{Connection, Deadline};
+use crate::mysql::{Connection, Deadline, Purpose};
 use crate::snapshot::consistent;
 use crate::worker::error::Error;
 use crate::worker::opening::{Opened, our_clock_us};
@@ -44,11 +45,13 @@ pub async fn copy(
     let deadline = Deadline::after(PREPARE_PATIENCE);
     let filter = Arc::clone(&opened.filter);
     let settings = opened.facts.settings.clone();
-    let consistent = consistent::open(&config.source, pairs, deadline, async |connection| {
-        structures::read(connection, &filter, &settings, deadline).await
+    let mut consistent = consistent::open(&config.source, pairs, deadline, |connection| {
+        let (filter, settings) = (Arc::clone(&filter), settings.clone());
+        async move { structures::read(connection, &filter, &settings, deadline).await }.boxed()
     })
     .await?;
     FaultPoint::SnapshotOpened.reach();
+    estimate(config, &mut consistent.structures).await?;
     let position = match (consistent.position, config.mode.replicates()) {
         (Some(position), _) => position,
         (None, true) => return Err(Error::NoBinlog),
@@ -68,6 +71,17 @@ pub async fn copy(
     finish(opened, config).await?;
     FaultPoint::AfterCopyEnds.reach();
     progress.copy_done();
+    Ok(())
+}
+
+/// Statistics open every table, so they are asked for when nothing is locked any more.
+async fn estimate(config: &SubtaskConfig, structures: &mut SourceStructures) -> Result<(), Error> {
+    let deadline = Deadline::after(PREPARE_PATIENCE);
+    let failed = |cause| Error::Source { doing: "open a session", cause };
+    let mut asking = Connection::open(&config.source, Purpose::Asking, deadline).await.map_err(failed)?;
+    consistent::bound_lock_waits(&mut asking, deadline).await?;
+    structures::estimate(&mut asking, structures, deadline).await?;
+    asking.close(deadline.at_most(Duration::from_secs(1))).await;
     Ok(())
 }
 

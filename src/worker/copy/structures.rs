@@ -1,11 +1,11 @@
 //! What the source holds: databases with their defaults, tables with their definitions, and what is not carried.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use crate::catalogue::{Settings, TableShape};
 use crate::filter::Filter;
 use crate::model::TableName;
-use crate::mysql::{Connection, Deadline, string_literal};
+use crate::mysql::{Connection, Deadline, identifier, string_literal};
 use crate::worker::error::Error;
 
 /// A database's defaults.
@@ -34,13 +34,17 @@ pub struct SourceStructures {
     pub not_carried: Vec<String>,
 }
 
-/// Reads all that the filter keeps. Meant to run while DDL is locked out.
+/// Reads all that the filter keeps, statistics apart. Meant to run while DDL is locked out. None: a table is locked, by
+/// a DDL that waits or by LOCK TABLES; whoever locked DDL out lets it through and tries again.
+///
+/// Only statements that say so when a table is locked: `information_schema.tables` opens every table, and leaves out
+/// with a warning what it cannot open.
 pub async fn read(
     connection: &mut Connection,
     filter: &Filter,
     settings: &Settings,
     deadline: Deadline,
-) -> Result<SourceStructures, Error> {
+) -> Result<Option<SourceStructures>, Error> {
     let failed = |cause| Error::Source { doing: "read the structures", cause };
     let doing = "reading structures";
     let sql = "SELECT schema_name AS name, default_character_set_name AS charset, default_collation_name AS collation \
@@ -56,48 +60,92 @@ pub async fn read(
             structures.databases.insert(name, defaults);
         }
     }
-    for row in list_tables(connection, structures.databases.keys(), deadline).await? {
-        let name = TableName::new(row.text("db").map_err(failed)?, row.text("name").map_err(failed)?);
-        if !filter.keeps_table(&name) {
-            continue;
+    let databases: Vec<String> = structures.databases.keys().cloned().collect();
+    for database in &databases {
+        let Some(tables) = list_tables(connection, database, deadline).await? else { return Ok(None) };
+        for (name, kind) in tables {
+            if !filter.keeps_table(&name) {
+                continue;
+            }
+            if kind != "BASE TABLE" && kind != "SYSTEM VERSIONED" {
+                structures.not_carried.push(format!("{} {name}", kind.to_lowercase()));
+                continue;
+            }
+            let definition = match definition(connection, &name, deadline).await {
+                Ok(Some(definition)) => definition,
+                Ok(None) => continue,
+                Err(error) if is_locked(&error) => return Ok(None),
+                Err(error) => return Err(error),
+            };
+            let shape = crate::catalogue::shape_of_definition(&name, &definition, settings)
+                .map_err(|error| Error::Definition { table: name.clone(), why: error.to_string() })?;
+            if let Some(engine) = shape.engine.as_deref().filter(|engine| !engine.eq_ignore_ascii_case("InnoDB")) {
+                return Err(Error::Engine { table: name, engine: engine.to_owned() });
+            }
+            structures.tables.push(SourceTable { name, definition, shape, rows: 0, bytes: 0 });
         }
-        let kind = row.text("kind").map_err(failed)?;
-        if kind != "BASE TABLE" && kind != "SYSTEM VERSIONED" {
-            structures.not_carried.push(format!("{} {name}", kind.to_lowercase()));
-            continue;
-        }
-        let engine = row.optional_text("engine").map_err(failed)?.unwrap_or_default();
-        if !engine.eq_ignore_ascii_case("InnoDB") {
-            return Err(Error::Engine { table: name, engine });
-        }
-        let rows = row.optional_number("estimate").map_err(failed)?.unwrap_or(0);
-        let bytes = row.optional_number("bytes").map_err(failed)?.unwrap_or(0);
-        let Some(definition) = definition(connection, &name, deadline).await? else { continue };
-        let shape = crate::catalogue::shape_of_definition(&name, &definition, settings)
-            .map_err(|error| Error::Definition { table: name.clone(), why: error.to_string() })?;
-        structures.tables.push(SourceTable { name, definition, shape, rows, bytes });
     }
     note_triggers(connection, filter, &mut structures, deadline).await?;
-    Ok(structures)
+    Ok(Some(structures))
 }
 
+/// Names and kinds of a database's tables; None when one is locked.
 async fn list_tables(
     connection: &mut Connection,
-    databases: impl Iterator<Item = &String>,
+    database: &str,
     deadline: Deadline,
-) -> Result<Vec<crate::mysql::Row>, Error> {
+) -> Result<Option<Vec<(TableName, String)>>, Error> {
     let failed = |cause| Error::Source { doing: "list the tables", cause };
-    let names: Vec<String> = databases.map(|name| string_literal(name)).collect();
-    if names.is_empty() {
-        return Ok(Vec::new());
+    let sql = format!("SHOW FULL TABLES FROM {}", identifier(database));
+    let rows = match connection.rows(&sql, "listing tables", deadline).await {
+        Ok(rows) => rows,
+        Err(error) if error.server_code() == Some(LOCKED) => return Ok(None),
+        // The database went between the listing and now.
+        Err(error) if error.server_code() == Some(1049) => return Ok(Some(Vec::new())),
+        Err(cause) => return Err(failed(cause)),
+    };
+    rows.iter()
+        .map(|row| Ok((TableName::new(database, row.text_at(0)?), row.text_at(1)?)))
+        .collect::<Result<_, _>>()
+        .map(Some)
+        .map_err(failed)
+}
+
+/// Asks the server's statistics how large the tables are: estimates, for progress and for the order of the copy. A
+/// table that is locked meanwhile counts as empty.
+pub async fn estimate(
+    connection: &mut Connection,
+    structures: &mut SourceStructures,
+    deadline: Deadline,
+) -> Result<(), Error> {
+    let failed = |cause| Error::Source { doing: "read the statistics", cause };
+    let databases: Vec<String> = structures.databases.keys().map(|name| string_literal(name)).collect();
+    if databases.is_empty() {
+        return Ok(());
     }
     let sql = format!(
-        "SELECT table_schema AS db, table_name AS name, table_type AS kind, engine AS engine, \
-         table_rows AS estimate, data_length AS bytes FROM information_schema.tables WHERE table_schema IN ({}) \
-         ORDER BY table_schema, table_name",
-        names.join(",")
+        "SELECT table_schema AS db, table_name AS name, table_rows AS estimate, data_length AS bytes \
+         FROM information_schema.tables WHERE table_schema IN ({})",
+        databases.join(",")
     );
-    connection.rows(&sql, "listing tables", deadline).await.map_err(failed)
+    let mut sizes = HashMap::new();
+    for row in connection.rows(&sql, "reading statistics", deadline).await.map_err(failed)? {
+        let name = TableName::new(row.text("db").map_err(failed)?, row.text("name").map_err(failed)?);
+        let rows: u64 = row.optional_number("estimate").map_err(failed)?.unwrap_or(0);
+        let bytes: u64 = row.optional_number("bytes").map_err(failed)?.unwrap_or(0);
+        sizes.insert(name, (rows, bytes));
+    }
+    for table in &mut structures.tables {
+        (table.rows, table.bytes) = sizes.get(&table.name).copied().unwrap_or_default();
+    }
+    Ok(())
+}
+
+/// `lock_wait_timeout` ran out.
+const LOCKED: u16 = 1205;
+
+fn is_locked(error: &Error) -> bool {
+    matches!(error, Error::Source { cause, .. } if cause.server_code() == Some(LOCKED))
 }
 
 /// None: the table went between the listing and now.
