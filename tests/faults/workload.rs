@@ -141,9 +141,9 @@ async fn sizes(session: &mut Session, random: &mut Random) -> mysql_async::Resul
     }
 }
 
-/// One change of structure in about ten steps; rows for it in the others.
+/// One change of structure in about thirty steps; rows for it in the others.
 async fn structures(session: &mut Session, random: &mut Random) -> mysql_async::Result<()> {
-    if random.below(10) > 0 {
+    if random.below(30) > 0 {
         return session.try_run(&format!("INSERT INTO shapes (v) VALUES ({})", random.below(100))).await;
     }
     let database: String = session.value("SELECT DATABASE()").await;
