@@ -196,13 +196,25 @@ fn of_snapshot(error: &snapshot::Error) -> (Fault, Verdict) {
     }
 }
 
+const ROW_ADVICE: &str = "change the target's table so that it takes the row as it is, then start again";
+
+/// A row or a statement that the target did not take: because of itself, or because the target takes nothing at the
+/// moment, which passes.
+fn refused(cause: &mysql::Error, code: Code, advice: &str) -> (Fault, Verdict) {
+    let (fault, verdict) = server(cause, Side::Target);
+    match verdict {
+        Verdict::RetryLater => (fault, verdict),
+        _ => (code.fault("").on_target(), pause(advice)),
+    }
+}
+
 fn of_load(error: &load::Error) -> (Fault, Verdict) {
     match error {
         load::Error::Write { cause, .. } => server(cause, Side::Target),
-        load::Error::Refused { .. } | load::Error::Altered { .. } | load::Error::Miscounted { .. } => (
-            code::ROW_REFUSED.fault("").on_target(),
-            pause("change the target's table so that it takes the row as it is, then start again"),
-        ),
+        load::Error::Refused { cause, .. } => refused(cause, code::ROW_REFUSED, ROW_ADVICE),
+        load::Error::Altered { .. } | load::Error::Miscounted { .. } => {
+            (code::ROW_REFUSED.fault("").on_target(), pause(ROW_ADVICE))
+        }
         load::Error::Ledger(error) => of_ledger(error),
     }
 }
@@ -212,23 +224,12 @@ fn of_replication(error: &replicate::Error) -> (Fault, Verdict) {
     match error {
         E::Source { cause, .. } => server(cause, Side::Source),
         E::Target { cause, .. } => server(cause, Side::Target),
-        E::Refused { cause, .. } => {
-            let (fault, verdict) = server(cause, Side::Target);
-            match verdict {
-                Verdict::RetryLater => (fault, verdict),
-                _ => (fault, pause("change the target so that it takes the row as it is, then start again")),
-            }
-        }
-        E::DdlRefused { cause, .. } => {
-            let (fault, verdict) = server(cause, Side::Target);
-            match verdict {
-                Verdict::RetryLater => (fault, verdict),
-                _ => (
-                    code::DDL_REFUSED.fault("").on_target(),
-                    pause("make the target take the statement (or make its change by hand), then start again"),
-                ),
-            }
-        }
+        E::Refused { cause, .. } => refused(cause, code::EXECUTE, ROW_ADVICE),
+        E::DdlRefused { cause, .. } => refused(
+            cause,
+            code::DDL_REFUSED,
+            "make the target take the statement (or make its change by hand), then start again",
+        ),
         E::Mismatch { .. } => (
             code::MISMATCH.fault("").on_target(),
             pause("the target's rows differ from what the source held: compare this row, and copy the task anew"),
@@ -330,5 +331,73 @@ fn table_of(error: &Error) -> Option<TableName> {
             | E::UnknownCollation { table, .. },
         ) => Some(table.clone()),
         _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::mysql::ErrorKind;
+
+    fn answered(code: u16) -> mysql::Error {
+        let kind = ErrorKind::Server { code, state: "HY000".into(), message: "so it is".into() };
+        mysql::Error { doing: "applying changes".into(), server: "mover@db:3306".into(), kind }
+    }
+
+    fn verdict(error: impl Into<Error>) -> Verdict {
+        report(&error.into(), 1).expect("an error has a report").verdict
+    }
+
+    /// The same answer of the target, wherever it is met.
+    fn everywhere(code: u16) -> [Verdict; 5] {
+        let table = || TableName::new("shop", "orders");
+        [
+            verdict(Error::Target { doing: "ask", cause: answered(code) }),
+            verdict(load::Error::Write { table: table(), cause: answered(code) }),
+            verdict(load::Error::Refused { table: table(), key: "`id`=1".to_owned(), cause: answered(code) }),
+            verdict(replicate::Error::Refused {
+                table: table(),
+                key: "`id`=1".to_owned(),
+                position: "(b.000001, 4)".to_owned(),
+                cause: answered(code),
+            }),
+            verdict(replicate::Error::DdlRefused {
+                statement: "ALTER TABLE orders ADD n INT".to_owned(),
+                position: "(b.000001, 4)".to_owned(),
+                cause: answered(code),
+            }),
+        ]
+    }
+
+    #[test]
+    fn what_passes_by_itself_is_tried_again_wherever_it_is_met() {
+        // read-only, disk full (two ways), lock waits, deadlocks, shutdown, killed, too many connections
+        for code in [1290, 1836, 1114, 1021, 1205, 1213, 1053, 1927, 3169, 1040] {
+            for (place, verdict) in everywhere(code).into_iter().enumerate() {
+                assert_eq!(verdict, Verdict::RetryLater, "error {code} in place {place}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_needs_somebody_waits_at_once_and_says_what_to_do() {
+        // duplicate key, too long, unknown column, no right, syntax
+        for code in [1062, 1406, 1054, 1142, 1064] {
+            for (place, verdict) in everywhere(code).into_iter().enumerate() {
+                assert!(
+                    matches!(&verdict, Verdict::PauseFor(advice) if advice.len() > 20),
+                    "{code}, {place}: {verdict:?}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn a_dead_connection_is_tried_again_and_bad_certificates_are_not() {
+        let error = |kind| Error::Source { doing: "ask", cause: mysql::Error { kind, ..answered(0) } };
+        assert_eq!(verdict(error(ErrorKind::Connection("refused".into()))), Verdict::RetryLater);
+        assert_eq!(verdict(error(ErrorKind::TimedOut)), Verdict::RetryLater);
+        assert!(matches!(verdict(error(ErrorKind::Tls("expired".into()))), Verdict::PauseFor(_)));
+        assert!(report(&Error::Stopped, 1).is_none());
     }
 }

@@ -11,6 +11,8 @@
 )]
 
 mod points;
+mod scene;
 #[path = "../support/mod.rs"]
 mod support;
+mod torture;
 mod workload;

@@ -10,7 +10,7 @@ use tempfile::TempDir;
 use super::http::Api;
 use super::random::Random;
 use super::servers::{freeze, send_signal, stands};
-use super::wait::{secs, until, until_true};
+use super::wait::{is_so_within, secs, until, until_true};
 
 /// A running `ferrymaster serve`. It is killed when this is dropped.
 pub struct Ferrymaster {
@@ -155,6 +155,17 @@ impl Ferrymaster {
             child.try_wait().expect("a child can be asked").ok_or("it still runs")
         })
         .await
+    }
+
+    /// Whether it ends by itself in this time.
+    pub async fn ended_within(&mut self, time: Duration) -> bool {
+        let child = &mut self.child;
+        is_so_within(time, || child.try_wait().expect("a child can be asked").is_some()).await
+    }
+
+    /// Whether a fault point freezes it in this time.
+    pub async fn is_frozen_within(&self, time: Duration) -> bool {
+        is_so_within(time, || stands(self.child.id())).await
     }
 
     /// Waits until every thread of it stands, after it (or a fault point) was sent SIGSTOP.

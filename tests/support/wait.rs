@@ -36,6 +36,18 @@ pub async fn until_true(what: &str, deadline: Duration, mut look: impl AsyncFnMu
     until(what, deadline, async || if look().await { Ok(()) } else { Err("not yet") }).await;
 }
 
+/// Whether something becomes so in a time; for what may as well not come.
+pub async fn is_so_within(time: Duration, mut look: impl FnMut() -> bool) -> bool {
+    let end = Instant::now() + time;
+    while !look() {
+        if Instant::now() >= end {
+            return false;
+        }
+        tokio::time::sleep(PERIOD).await;
+    }
+    true
+}
+
 /// Bounds one await.
 pub async fn within<T>(what: &str, deadline: Duration, work: impl Future<Output = T>) -> T {
     match tokio::time::timeout(deadline, work).await {
