@@ -83,10 +83,13 @@ impl Connection {
                     warnings: result.warnings(),
                     info: result.info().into_owned(),
                 });
-                if result.is_empty() {
+                let is_last = result.is_empty();
+                // The driver keeps the error of a later statement for whoever asks next, and the result then looks
+                // empty: so the last one is asked as well.
+                while result.next().await?.is_some() {}
+                if is_last {
                     return Ok(all);
                 }
-                while result.next().await?.is_some() {}
             }
         })
         .await

@@ -10,6 +10,7 @@
     reason = "a test that cannot go on fails, and says why"
 )]
 
+mod packets;
 mod points;
 mod scene;
 #[path = "../support/mod.rs"]

@@ -6,6 +6,7 @@
     clippy::expect_used,
     clippy::indexing_slicing,
     clippy::print_stderr,
+    clippy::print_stdout,
     reason = "a test that cannot go on fails, and says why"
 )]
 

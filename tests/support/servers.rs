@@ -219,6 +219,11 @@ impl PrivateServer {
 
 impl Drop for PrivateServer {
     fn drop(&mut self) {
+        // To look at what a failed test left.
+        if std::thread::panicking() && std::env::var_os("FERRYMASTER_TEST_KEEP").is_some_and(|keep| keep == "1") {
+            println!("kept: scripts/servers client {} {}", self.directory.display(), self.name);
+            return;
+        }
         script(&["remove", text(&self.directory), &self.name]);
     }
 }

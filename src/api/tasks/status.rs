@@ -60,7 +60,7 @@ pub fn status(known: &Known<'_>) -> SubTaskStatus {
         unit: if is_known || report.is_some() { unit_word(unit).to_owned() } else { String::new() },
         unresolved_ddl_lock_id: is_known.then(String::new),
         load_status: shows(Unit::Load).then(|| load_status(&load)),
-        sync_status: shows(Unit::Sync).then(|| sync_status(&sync)),
+        sync_status: shows(Unit::Sync).then(|| sync_status(&sync, stage)),
         dump_status: shows(Unit::Load).then(|| dump_status(&load)),
         error_msg: error_text(known, error),
         error: error.map(error_in_parts),
@@ -171,7 +171,8 @@ fn dump_status(load: &LoadProgress) -> DumpStatus {
     }
 }
 
-fn sync_status(sync: &SyncProgress) -> SyncStatus {
+/// What does not run is not known to be synced, whatever it was when it ended.
+fn sync_status(sync: &SyncProgress, stage: TaskStage) -> SyncStatus {
     let (master_binlog, master_binlog_gtid) = position_texts(sync.source_position.as_ref());
     let (syncer_binlog, syncer_binlog_gtid) = position_texts(sync.applied_position.as_ref());
     SyncStatus {
@@ -184,7 +185,7 @@ fn sync_status(sync: &SyncProgress) -> SyncStatus {
         syncer_binlog_gtid,
         blocking_ddls: sync.running_ddl.iter().cloned().collect(),
         unresolved_groups: Vec::new(),
-        synced: sync.synced,
+        synced: sync.synced && stage == TaskStage::Running,
         binlog_type: "remote".to_owned(),
         seconds_behind_master: sync.lag_seconds,
         io_total_bytes: sync.bytes_written,
