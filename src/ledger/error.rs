@@ -15,6 +15,12 @@ pub enum Error {
     /// The ledger already knows this generation or a later one: the metastore is older than the target.
     #[error("the ledger {id} is at generation {ledger}, and this run has {ours}")]
     GenerationStale { id: LedgerId, ours: Generation, ledger: Generation },
+    /// The same, and a session of that later run is alive: another master is at work on the subtask.
+    #[error(
+        "another ferrymaster runs this subtask: connection {connection} of the target holds the ledger {id}, which is at \
+         generation {ledger}; this run has {ours}"
+    )]
+    TakenOver { id: LedgerId, ours: Generation, ledger: Generation, connection: u64 },
     /// Another run has taken over: nothing of this run may be written any more.
     #[error("another run has taken over lane {lane} of the ledger {id} from generation {ours}")]
     Superseded { id: LedgerId, lane: String, ours: Generation },

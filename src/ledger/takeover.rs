@@ -227,7 +227,23 @@ impl Ledger {
         let sql = format!("SELECT generation FROM {run} WHERE ledger_id = {id_literal}");
         let found = connection.first_row(&sql, doing, deadline).await.map_err(failed)?;
         let ledger = Generation(found.number("generation").map_err(failed)?);
-        Err(Error::GenerationStale { id, ours: generation, ledger })
+        match self.live_session(connection, deadline).await? {
+            Some(connection) => Err(Error::TakenOver { id, ours: generation, ledger, connection }),
+            None => Err(Error::GenerationStale { id, ours: generation, ledger }),
+        }
+    }
+
+    /// A connection that holds the lock of any lane.
+    async fn live_session(&self, connection: &mut Connection, deadline: Deadline) -> Result<Option<u64>, Error> {
+        let failed = |cause| Error::Database { doing: "look for older sessions of", id: self.id(), cause };
+        let sql = format!(
+            "SELECT MAX(IS_USED_LOCK(CONCAT({}, lane))) AS holder FROM {} WHERE ledger_id = {}",
+            string_literal(&self.lock_name("")),
+            self.table(tables::LANE),
+            self.id_literal()
+        );
+        let row = connection.first_row(&sql, "looking for older sessions", deadline).await.map_err(failed)?;
+        row.optional_number("holder").map_err(failed)
     }
 
     /// Kills every session that holds a lane's lock, and waits until each lock is free.

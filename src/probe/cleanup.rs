@@ -24,7 +24,10 @@ fn fault(error: &ledger::Error) -> Fault {
             .fault(Chain(error).to_string())
             .on_target()
             .with_workaround("it is tried again by itself, once the server has undone the old transaction"),
-        ledger::Error::GenerationStale { .. } | ledger::Error::Superseded { .. } | ledger::Error::Unreadable { .. } => {
+        ledger::Error::GenerationStale { .. }
+        | ledger::Error::TakenOver { .. }
+        | ledger::Error::Superseded { .. }
+        | ledger::Error::Unreadable { .. } => {
             codes::DATABASE_EXECUTE_FAILED.fault(Chain(error).to_string()).on_target()
         }
     }

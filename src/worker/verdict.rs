@@ -294,10 +294,16 @@ fn of_ledger(error: &ledger::Error) -> (Fault, Verdict) {
         ledger::Error::GenerationStale { ledger, .. } => {
             (code::GENERATION.fault("").on_target(), Verdict::NeedsGenerationAbove(*ledger))
         }
-        // Another run has it; if nobody else is meant to, the master gives this one a new generation.
-        ledger::Error::Superseded { .. } | ledger::Error::StillHeld { .. } => {
-            (code::SUPERSEDED.fault("").on_target(), Verdict::RetryLater)
-        }
+        // A run that its own master replaced is not asked how it ended; so this is another master, for instance one on
+        // a copy of the data directory. Taking the ledger back would begin a quarrel without an end.
+        ledger::Error::Superseded { .. } | ledger::Error::TakenOver { .. } => (
+            code::SUPERSEDED.fault("").on_target(),
+            pause(
+                "leave the task to the other ferrymaster, or stop it there (or end that process), then start the task \
+                 here",
+            ),
+        ),
+        ledger::Error::StillHeld { .. } => (code::SUPERSEDED.fault("").on_target(), Verdict::RetryLater),
         ledger::Error::Unreadable { .. } => (
             code::LEDGER.fault("").on_target(),
             pause("run a version that knows this ledger, or start the task with remove_meta to copy anew"),

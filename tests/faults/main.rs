@@ -16,4 +16,3 @@ mod scene;
 #[path = "../support/mod.rs"]
 mod support;
 mod torture;
-mod workload;

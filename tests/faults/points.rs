@@ -10,8 +10,8 @@ use super::support::ferrymaster::{Ferrymaster, Start};
 use super::support::http::{source, task};
 use super::support::servers::{Kind, Role, Server};
 use super::support::wait::secs;
+use super::support::workload;
 use super::support::writer::Writer;
-use super::workload;
 
 const TASK: &str = "tried";
 

@@ -10,7 +10,7 @@ use super::support::http::task;
 use super::support::proxy::Proxy;
 use super::support::servers::{Kind, PrivateServer, Server};
 use super::support::wait::secs;
-use super::workload;
+use super::support::workload;
 
 pub struct Scene {
     pub source: PrivateServer,
@@ -28,7 +28,7 @@ pub struct Scene {
 
 const USER: &str = "mover";
 /// What is granted at the target; not what passes over `read_only`.
-const TARGET_GRANTS: &str = "SELECT, INSERT, UPDATE, DELETE, CREATE, DROP, ALTER, INDEX, REFERENCES, PROCESS, RELOAD";
+const TARGET_GRANTS: &str = "SELECT, INSERT, UPDATE, DELETE, CREATE, DROP, ALTER, INDEX, REFERENCES, PROCESS";
 /// Retries come quickly, so that a round is short.
 const ARGUMENTS: [&str; 4] = ["--retry-first", "200ms", "--retry-longest", "1s"];
 /// After the writer has stopped. A server that comes back recovers first.

@@ -10,8 +10,8 @@ use super::support::proxy::Mode;
 use super::support::random::Random;
 use super::support::servers::{Kind, PAIRS, Session};
 use super::support::wait::{secs, until_true};
+use super::support::workload;
 use super::support::writer::Writer;
-use super::workload;
 
 #[derive(Debug, Clone, Copy)]
 enum Fault {

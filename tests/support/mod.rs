@@ -17,4 +17,5 @@ pub mod proxy;
 pub mod random;
 pub mod servers;
 pub mod wait;
+pub mod workload;
 pub mod writer;

@@ -6,9 +6,9 @@ use std::time::Duration;
 
 use futures_util::FutureExt as _;
 
-use super::support::random::Random;
-use super::support::servers::{Server, Session};
-use super::support::writer::{self, Step, Writer};
+use super::random::Random;
+use super::servers::{Server, Session};
+use super::writer::{self, Step, Writer};
 
 const TABLES: [&str; 7] = [
     "CREATE TABLE slots (id INT NOT NULL PRIMARY KEY, place INT NULL, tag VARCHAR(20) NULL, UNIQUE KEY (place), \

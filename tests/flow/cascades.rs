@@ -1,0 +1,60 @@
+//! Rows that the source changes by a foreign key's rule: MariaDB never logs them, so the target must do the same, or
+//! the task must stop.
+
+use serde_json::json;
+
+use super::migration::Migration;
+use super::support::servers::Kind::{Mariadb, Mysql};
+
+const TABLES: [&str; 4] = [
+    "CREATE TABLE parent (id INT PRIMARY KEY)",
+    "CREATE TABLE child (id INT PRIMARY KEY, parent INT, FOREIGN KEY (parent) REFERENCES parent (id) \
+     ON DELETE CASCADE ON UPDATE CASCADE)",
+    "INSERT INTO parent VALUES (1), (2), (3)",
+    "INSERT INTO child VALUES (10, 1), (11, 1), (20, 2), (30, 3)",
+];
+
+#[tokio::test]
+async fn children_follow_their_parents_on_every_pair() {
+    for pair in [(Mariadb, Mariadb), (Mariadb, Mysql), (Mysql, Mariadb), (Mysql, Mysql)] {
+        let migration = Migration::between(pair, true).await;
+        migration.write(&TABLES).await;
+        migration.start(&migration.task("all")).await;
+        migration.until_replicating().await;
+        migration.write(&["DELETE FROM parent WHERE id = 1", "UPDATE parent SET id = 22 WHERE id = 2"]).await;
+        migration.until_equal().await;
+        let children = migration.at_target("SELECT CONCAT(id, ':', parent) FROM `{db}`.child ORDER BY id").await;
+        assert_eq!(children, ["20:22", "30:3"], "{pair:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_child_without_its_key_at_the_target_stops_the_task_before_anything_is_lost() {
+    let migration = Migration::between((Mariadb, Mariadb), true).await;
+    migration.write(&TABLES).await;
+    migration.start(&migration.task("all")).await;
+    migration.until_replicating().await;
+    migration.target.run(&[&format!("ALTER TABLE `{}`.child DROP FOREIGN KEY child_ibfk_1", migration.database)]).await;
+    migration.api().stop_task("moved").await;
+    migration.api().start_task("moved").await;
+    migration.until_replicating().await;
+    migration.write(&["DELETE FROM parent WHERE id = 1"]).await;
+    let error = migration.until_error().await;
+    assert!(error["message"].as_str().unwrap().contains("child"), "{error}");
+    assert!(error["hint"].as_str().unwrap().contains("foreign key"), "{error}");
+    assert_eq!(migration.at_target("SELECT CAST(COUNT(*) AS CHAR) FROM `{db}`.parent").await, ["3"]);
+}
+
+#[tokio::test]
+async fn a_parent_that_is_left_out_stops_the_task_when_its_children_would_be_lost() {
+    let migration = Migration::between((Mariadb, Mariadb), true).await;
+    migration.write(&TABLES).await;
+    let mut body = migration.task("all");
+    body["table_migrate_rule"] =
+        json!([{ "source": { "source_name": "s", "schema": migration.database, "table": "child" } }]);
+    migration.start(&body).await;
+    migration.until_replicating().await;
+    migration.write(&["DELETE FROM parent WHERE id = 1"]).await;
+    let error = migration.until_error().await;
+    assert!(error["message"].as_str().unwrap().contains("parent"), "{error}");
+}

@@ -1,0 +1,136 @@
+//! Changes of structure while the binlog is followed, with rows before and after each; and those that stop a task.
+
+use super::migration::Migration;
+use super::support::compare::until_databases_equal;
+use super::support::servers::Kind::{self, Mariadb, Mysql};
+use super::support::servers::PAIRS;
+use super::support::wait::secs;
+
+/// Every statement that is replicated, on tables with rows.
+const STATEMENTS: &[&str] = &[
+    "CREATE TABLE items (id INT PRIMARY KEY AUTO_INCREMENT, name VARCHAR(20), n INT) COLLATE utf8mb4_general_ci",
+    "INSERT INTO items (name, n) VALUES ('a', 1), ('b', 2), ('c', 3)",
+    "ALTER TABLE items ADD COLUMN note TEXT, ADD COLUMN flag TINYINT NOT NULL DEFAULT 7 AFTER id",
+    "INSERT INTO items (name, n, note) VALUES ('d', 4, 'né')",
+    "ALTER TABLE items MODIFY COLUMN n BIGINT NULL, CHANGE COLUMN name title VARCHAR(40)",
+    "UPDATE items SET n = n + 5000000000, title = CONCAT(title, '!') WHERE id < 3",
+    "ALTER TABLE items RENAME COLUMN flag TO mark",
+    "ALTER TABLE items DROP COLUMN note",
+    "DELETE FROM items WHERE id = 3",
+    "CREATE INDEX by_title ON items (title)",
+    "CREATE UNIQUE INDEX by_n ON items (n)",
+    "UPDATE items SET n = 9 WHERE id = 4",
+    "DROP INDEX by_title ON items",
+    "CREATE TABLE copied LIKE items",
+    "INSERT INTO copied SELECT * FROM items",
+    "CREATE TABLE selected (id INT PRIMARY KEY) AS SELECT id, title FROM items",
+    "RENAME TABLE copied TO moved_away, selected TO chosen",
+    "INSERT INTO moved_away (title, n) VALUES ('later', 77)",
+    "CREATE TABLE emptied (v INT)",
+    "INSERT INTO emptied VALUES (1), (1), (2)",
+    "TRUNCATE TABLE emptied",
+    "INSERT INTO emptied VALUES (3)",
+    "CREATE TABLE gone (v INT)",
+    "DROP TABLE gone",
+    "ALTER TABLE items CONVERT TO CHARACTER SET utf8mb4 COLLATE utf8mb4_unicode_ci",
+    "INSERT INTO items (title, n) VALUES ('ß漢🚢', 10)",
+    "ALTER TABLE items RENAME TO goods",
+    "INSERT INTO goods (title, n) VALUES ('last', 11)",
+];
+
+async fn every_statement_follows(pair: (Kind, Kind)) {
+    let migration = Migration::between(pair, true).await;
+    migration.write(&["CREATE TABLE first (id INT PRIMARY KEY)", "INSERT INTO first VALUES (1)"]).await;
+    migration.start(&migration.task("all")).await;
+    migration.until_replicating().await;
+    migration.write(STATEMENTS).await;
+    migration.until_equal().await;
+    let indexes = "SELECT DISTINCT CAST(INDEX_NAME AS CHAR) FROM information_schema.STATISTICS \
+                   WHERE TABLE_SCHEMA = '{db}' AND TABLE_NAME = 'goods' ORDER BY 1";
+    assert_eq!(migration.at_target(indexes).await, ["PRIMARY", "by_n"]);
+}
+
+#[tokio::test]
+async fn they_follow_from_mariadb_to_mariadb() {
+    every_statement_follows((Mariadb, Mariadb)).await;
+}
+
+#[tokio::test]
+async fn they_follow_from_mariadb_to_mysql() {
+    every_statement_follows((Mariadb, Mysql)).await;
+}
+
+#[tokio::test]
+async fn they_follow_from_mysql_to_mariadb() {
+    every_statement_follows((Mysql, Mariadb)).await;
+}
+
+#[tokio::test]
+async fn they_follow_from_mysql_to_mysql() {
+    every_statement_follows((Mysql, Mysql)).await;
+}
+
+#[tokio::test]
+async fn databases_come_change_and_go() {
+    for pair in PAIRS {
+        let migration = Migration::between(pair, true).await;
+        let other = format!("{}_more", migration.database);
+        let mut body = migration.task("all");
+        // Everything whose name begins so, whether it is there yet or not.
+        body["table_migrate_rule"][0]["source"]["schema"] = format!("{}*", migration.database).into();
+        migration.start(&body).await;
+        migration.until_replicating().await;
+        let exists =
+            format!("SELECT CAST(SCHEMA_NAME AS CHAR) FROM information_schema.SCHEMATA WHERE SCHEMA_NAME = '{other}'");
+        migration
+            .source
+            .run(&[
+                &format!("CREATE DATABASE `{other}` CHARACTER SET latin1"),
+                &format!("ALTER DATABASE `{other}` CHARACTER SET utf8mb4 COLLATE utf8mb4_unicode_ci"),
+                &format!("CREATE TABLE `{other}`.t (id INT PRIMARY KEY, v VARCHAR(10))"),
+                &format!("INSERT INTO `{other}`.t VALUES (1, 'é')"),
+            ])
+            .await;
+        migration.until_synced().await;
+        until_databases_equal((&migration.source, &other), (&migration.target, &other), secs(30)).await;
+        let collation = format!(
+            "SELECT CAST(COLLATION_NAME AS CHAR) FROM information_schema.COLUMNS WHERE TABLE_SCHEMA = '{other}' AND COLUMN_NAME = 'v'"
+        );
+        assert_eq!(migration.at_target(&collation).await, ["utf8mb4_unicode_ci"]);
+        migration.source.run(&[&format!("DROP DATABASE `{other}`")]).await;
+        migration.until_synced().await;
+        assert!(migration.at_target(&exists).await.is_empty(), "{pair:?}");
+    }
+}
+
+#[tokio::test]
+async fn what_cannot_be_carried_stops_by_name_with_its_place() {
+    for kind in [Mariadb, Mysql] {
+        let migration = Migration::between((kind, kind), true).await;
+        migration.write(&["CREATE TABLE t (id INT PRIMARY KEY, v INT)"]).await;
+        migration.start(&migration.task("all")).await;
+        migration.until_replicating().await;
+        // A value that each server makes up for itself.
+        migration
+            .write(&["INSERT INTO t VALUES (1, 1)", "ALTER TABLE t ADD COLUMN made DOUBLE DEFAULT (RAND())"])
+            .await;
+        let error = migration.until_error().await;
+        let message = error["message"].as_str().unwrap();
+        assert!(message.contains("RAND") && message.contains("binlog.0"), "{error}");
+        assert!(!error["hint"].as_str().unwrap().is_empty(), "{error}");
+        assert_eq!(migration.at_target("SELECT CAST(COUNT(*) AS CHAR) FROM `{db}`.t").await, ["1"]);
+    }
+}
+
+#[tokio::test]
+async fn a_collation_that_the_target_does_not_know_stops_with_column_and_collation() {
+    let migration = Migration::between((Mysql, Mariadb), true).await;
+    migration.write(&["CREATE TABLE t (id INT PRIMARY KEY, v VARCHAR(9) COLLATE utf8mb4_0900_ai_ci)"]).await;
+    let mut body = migration.task("all");
+    body["target_config"].as_object_mut().unwrap().remove("collation_map");
+    migration.start(&body).await;
+    let error = migration.until_error().await;
+    let message = error["message"].as_str().unwrap();
+    assert!(message.contains("`v`") && message.contains("utf8mb4_0900_ai_ci"), "{error}");
+    assert!(error["hint"].as_str().unwrap().contains("collation_map"), "{error}");
+}
