@@ -146,7 +146,10 @@ async fn drive(
     };
     // Closing the lanes' channels lets them finish what they have.
     applier.lanes.clear();
-    if lane_error.is_some() || outcome.is_err() {
+    // What stands before an error of the source's log is applied all the same: an operator then finds the target as it
+    // was at the error's position.
+    let target_failed = matches!(&outcome, Err(replicate::Error::Ledger(_) | replicate::Error::Target { .. }));
+    if lane_error.is_some() || target_failed {
         aborting.cancel();
     }
     let grace = Deadline::after(Duration::from_secs(u64::from(config.stop_grace_s)));

@@ -60,8 +60,29 @@ impl Migration {
         self.api().until_status(TASK, "to replicate", secs(60), wanted).await;
     }
 
+    /// Waits until everything that is in the source now has been applied.
     pub async fn until_synced(&self) -> Value {
-        self.api().until_synced(TASK, secs(90)).await
+        let place = self.place().await;
+        self.api()
+            .until_status(TASK, &format!("to have applied up to {place:?}"), secs(90), |status| {
+                let sync = &status["sync_status"];
+                let applied = sync["syncer_binlog"].as_str().and_then(place_of);
+                sync["synced"] == true && applied.is_some_and(|applied| applied >= place)
+            })
+            .await
+    }
+
+    /// Where the source's log ends: file and offset.
+    pub async fn place(&self) -> (String, u64) {
+        let statement = match self.source.kind {
+            Kind::Mariadb => "SHOW MASTER STATUS",
+            Kind::Mysql => "SHOW BINARY LOG STATUS",
+        };
+        let mut session = self.source.connect().await;
+        let rows: Vec<mysql_async::Row> = session.rows(statement).await;
+        session.close().await;
+        let row = rows.into_iter().next().expect("the binlog is on");
+        (row.get("File").expect("a file"), row.get("Position").expect("a position"))
     }
 
     /// The source rests: everything arrives, and nothing else is there.
@@ -88,4 +109,10 @@ impl Migration {
         session.close().await;
         rows
     }
+}
+
+/// `(binlog.000001, 157)` as file and offset.
+fn place_of(text: &str) -> Option<(String, u64)> {
+    let (file, offset) = text.strip_prefix('(')?.strip_suffix(')')?.split_once(", ")?;
+    Some((file.to_owned(), offset.parse().ok()?))
 }

@@ -1,6 +1,6 @@
 //! What each mode does, and where `incremental` begins.
 
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::migration::{Migration, TASK};
 use super::support::compare::assert_databases_equal;
@@ -26,24 +26,22 @@ async fn full_ends_when_the_rows_are_there_and_follows_nothing() {
     }
 }
 
-/// Where the source's log stands: file, offset, GTIDs.
-async fn position(migration: &Migration) -> (String, u64, String) {
+async fn executed_gtids(migration: &Migration) -> String {
     let mut session = migration.source.connect().await;
-    let (statement, gtid) = match migration.source.kind {
-        Kind::Mariadb => ("SHOW MASTER STATUS", "SELECT @@gtid_binlog_pos"),
-        Kind::Mysql => ("SHOW BINARY LOG STATUS", "SELECT @@gtid_executed"),
-    };
-    let rows: Vec<mysql_async::Row> = session.rows(statement).await;
-    let row = rows.into_iter().next().expect("the binlog is on");
-    let gtid: String = session.value(gtid).await;
+    let gtids: String = session
+        .value(match migration.source.kind {
+            Kind::Mariadb => "SELECT @@gtid_binlog_pos",
+            Kind::Mysql => "SELECT @@gtid_executed",
+        })
+        .await;
     session.close().await;
-    (row.get("File").unwrap(), row.get("Position").unwrap(), gtid.replace('\n', ""))
+    gtids.replace('\n', "")
 }
 
 async fn begins_where_it_is_told_to(kind: Kind, by_gtid: bool) {
     let migration = Migration::between((kind, kind), by_gtid).await;
     migration.write(&["CREATE TABLE t (id INT PRIMARY KEY)", "INSERT INTO t VALUES (1)"]).await;
-    let (file, offset, gtid) = position(&migration).await;
+    let ((file, offset), gtid) = (migration.place().await, executed_gtids(&migration).await);
     migration.write(&["INSERT INTO t VALUES (2)", "UPDATE t SET id = 20 WHERE id = 2"]).await;
     migration
         .target
@@ -86,11 +84,11 @@ async fn incremental_begins_at_a_position_of_mysql() {
 }
 
 #[tokio::test]
-async fn incremental_without_a_start_is_refused_and_nothing_is_stored() {
+async fn incremental_without_a_start_is_refused_and_does_not_run() {
     let migration = Migration::between((Mariadb, Mariadb), true).await;
-    let body: Value = json!({ "task": migration.task("incremental") });
-    let answer = migration.api().post("/api/v1/tasks", &body).await;
+    migration.api().create_task(&migration.task("incremental")).await;
+    let answer = migration.api().post_empty(&format!("/api/v1/tasks/{TASK}/start")).await;
     assert_eq!(answer.status.as_u16(), 400, "{answer:?}");
     assert!(!answer.body["hint"].as_str().unwrap().is_empty(), "{answer:?}");
-    migration.api().get(&format!("/api/v1/tasks/{TASK}")).await.expect_error(404, 46018);
+    assert_eq!(migration.api().subtask_status(TASK).await["stage"], "Stopped");
 }
