@@ -1,5 +1,5 @@
 //! Crashes where they hurt, and servers that fail in every way that servers do: afterwards both sides are equal, row by
-//! row. `points` kills ferrymaster at each named point of `src/faults.rs`; `torture` draws one fault after the other
+//! row. `points` kills ferrymaster at each named point of `src/faults.rs`; `takeovers` freezes it there; `torture` draws one fault after the other
 //! for as long as it is told to (`scripts/torture`).
 #![allow(
     clippy::unwrap_used,
@@ -15,4 +15,6 @@ mod points;
 mod scene;
 #[path = "../support/mod.rs"]
 mod support;
+mod takeovers;
 mod torture;
+mod trial;
