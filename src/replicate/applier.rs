@@ -49,7 +49,6 @@ const UNDER_WAY_MAX: usize = 16_384;
 const QUIET_PERIOD: Duration = Duration::from_secs(5);
 /// `wait_timeout` of the control session is 60 s.
 const KEEPALIVE: Duration = Duration::from_secs(20);
-const PULSE_PERIOD: Duration = Duration::from_millis(200);
 
 /// What the applier works with; made when replication is opened.
 pub struct Applier {
@@ -140,8 +139,7 @@ impl Applier {
     ) -> Result<(), Error> {
         let mut quiet = tokio::time::interval(QUIET_PERIOD);
         let mut keepalive = tokio::time::interval(KEEPALIVE);
-        let mut pulse = tokio::time::interval(PULSE_PERIOD);
-        for timer in [&mut quiet, &mut keepalive, &mut pulse] {
+        for timer in [&mut quiet, &mut keepalive] {
             timer.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
         }
         loop {
@@ -150,7 +148,6 @@ impl Applier {
                 biased;
                 () = stop.cancelled() => return Ok(()),
                 Some(committed) = self.committed.recv() => self.note_committed(committed),
-                _ = pulse.tick() => self.beat(events.is_empty()),
                 _ = quiet.tick() => self.record_quiet().await?,
                 _ = keepalive.tick() => self.control.check(Deadline::after(KEEPALIVE)).await?,
                 event = events.recv(), if may_read => match event {
@@ -171,12 +168,6 @@ impl Applier {
         self.state.under_way_bytes = self.state.under_way_bytes.saturating_sub(committed.weight);
         self.state.schedule.finished(committed.lane, committed.weight);
         self.pulse.add(committed);
-    }
-
-    fn beat(&self, nothing_waits: bool) {
-        let low_water = self.shared.low_water();
-        let oldest = self.shared.look(super::low_water::Tracker::oldest_under_way_s);
-        self.pulse.beat(&low_water.position, oldest, nothing_waits);
     }
 
     /// Writes the low-water when it has moved without any lane writing it: in filtered and idle stretches.
@@ -384,7 +375,6 @@ impl Applier {
             committed = self.committed.recv() => {
                 let committed = committed.ok_or(Error::Stopped)?;
                 self.note_committed(committed);
-                self.beat(false);
                 Ok(())
             }
             () = tokio::time::sleep(KEEPALIVE) => Ok(self.control.check(Deadline::after(KEEPALIVE)).await?),

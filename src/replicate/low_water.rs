@@ -96,9 +96,11 @@ impl Tracker {
     }
 
     /// Moves the low-water to a place between transactions where nothing is under way: a rotation, a stretch of
-    /// events that no task needs.
+    /// events that no task needs. Never back within a file: a stream by GTID begins with the head of the file, although
+    /// what is sent begins later.
     pub fn skip_to(&mut self, binlog: BinlogPosition) {
-        if self.entries.is_empty() && self.parts == 0 {
+        let is_back = binlog.file == self.binlog.file && binlog.offset < self.binlog.offset;
+        if self.entries.is_empty() && self.parts == 0 && !is_back {
             self.binlog = binlog;
         }
     }
@@ -226,6 +228,10 @@ mod tests {
         assert_eq!(tracker.low_water().position.binlog, BinlogPosition::new("b.000002", 4));
         tracker.finish([number]);
         tracker.skip_to(BinlogPosition::new("b.000003", 4));
-        assert_eq!(tracker.low_water().position.binlog, BinlogPosition::new("b.000003", 4));
+        tracker.skip_to(BinlogPosition::new("b.000003", 900));
+        tracker.skip_to(BinlogPosition::new("b.000003", 4));
+        assert_eq!(tracker.low_water().position.binlog, BinlogPosition::new("b.000003", 900));
+        tracker.skip_to(BinlogPosition::new("b.000004", 4));
+        assert_eq!(tracker.low_water().position.binlog, BinlogPosition::new("b.000004", 4));
     }
 }

@@ -1,5 +1,6 @@
 //! What replication can say of itself at any moment: counted by the applier, read for reports.
 
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use parking_lot::Mutex;
@@ -12,6 +13,9 @@ use crate::model::{BinlogPosition, SourcePosition};
 #[derive(Debug)]
 pub struct Pulse {
     inner: Mutex<Inner>,
+    /// Events that were read from the source and those that the applier has taken: what is between waits.
+    read: AtomicU64,
+    taken: AtomicU64,
 }
 
 #[derive(Debug)]
@@ -42,11 +46,17 @@ impl Pulse {
             rate_rows: 0,
             notices: Vec::new(),
         };
-        Self { inner: Mutex::new(inner) }
+        Self { inner: Mutex::new(inner), read: AtomicU64::new(0), taken: AtomicU64::new(0) }
     }
 
-    /// An event was read from the source.
+    /// An event was read from the source, and waits for the applier.
+    pub(super) fn has_read(&self) {
+        self.read.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// The applier has taken an event.
     pub(super) fn heard(&self, end: &BinlogPosition, timestamp_s: u32, size: u32) {
+        self.taken.fetch_add(1, Ordering::Relaxed);
         let mut inner = self.inner.lock();
         inner.progress.bytes_read += u64::from(size);
         if timestamp_s > 0 {
@@ -66,8 +76,10 @@ impl Pulse {
     }
 
     /// Brings lag, rates and positions up to date. `oldest_s`: the commit time of the oldest transaction that is not
-    /// in the target.
-    pub(super) fn beat(&self, applied: &SourcePosition, oldest_s: Option<u32>, nothing_waits: bool) {
+    /// in the target. Called by whoever publishes, so that a status is true even while the applier waits for a target
+    /// that does not answer.
+    pub fn beat(&self, applied: &SourcePosition, oldest_s: Option<u32>) {
+        let nothing_waits = self.taken.load(Ordering::Relaxed) >= self.read.load(Ordering::Relaxed);
         let mut inner = self.inner.lock();
         let now_us = now_us() + inner.clock_offset_us;
         let behind = |since_s: u32| {

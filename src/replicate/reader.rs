@@ -2,6 +2,7 @@
 //!
 //! The source speaks at least every heartbeat; silence for a few of them is a dead connection, whatever TCP thinks.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -9,6 +10,7 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use super::error::Error;
+use super::pulse::Pulse;
 use crate::binlog::{ChecksumAlgorithm, Decoded, Decoder, DecoderOptions, Event, EventBody};
 use crate::model::{BinlogPosition, Endpoint};
 use crate::mysql::{BinlogRequest, BinlogStart, BinlogStream, Connection, Deadline, Purpose};
@@ -72,33 +74,34 @@ impl Reader {
     pub fn spawn(
         self,
         tasks: &tokio_util::task::TaskTracker,
+        pulse: Arc<Pulse>,
         stop: CancellationToken,
     ) -> mpsc::Receiver<Result<Placed, Error>> {
         let (sender, receiver) = mpsc::channel(AHEAD);
         tasks.spawn(async move {
             tokio::select! {
                 () = stop.cancelled() => {}
-                () = self.run(sender) => {}
+                () = self.run(Outlet { sender, pulse }) => {}
             }
         });
         receiver
     }
 
-    async fn run(mut self, sender: mpsc::Sender<Result<Placed, Error>>) {
+    async fn run(mut self, outlet: Outlet) {
         loop {
-            if let Err(error) = self.pass_on(&sender).await {
+            if let Err(error) = self.pass_on(&outlet).await {
                 // The receiver is gone only when the run ends.
-                let _ = sender.send(Err(error)).await;
+                let _ = outlet.sender.send(Err(error)).await;
                 return;
             }
-            if sender.is_closed() {
+            if outlet.sender.is_closed() {
                 return;
             }
         }
     }
 
     /// Reads one raw event and sends what is in it.
-    async fn pass_on(&mut self, sender: &mpsc::Sender<Result<Placed, Error>>) -> Result<(), Error> {
+    async fn pass_on(&mut self, outlet: &Outlet) -> Result<(), Error> {
         let raw = self
             .stream
             .next(Deadline::after(SILENCE_MAX))
@@ -110,7 +113,7 @@ impl Reader {
         match self.decoder.decode(Bytes::from(raw.0)).map_err(|cause| undecodable(&self.place, cause))? {
             Decoded::Event(event) => {
                 let end = self.place.after(&event);
-                let _ = sender.send(Ok(Placed { event, end, size })).await;
+                outlet.send(Placed { event, end, size }).await;
             }
             Decoded::Payload(mut payload) => {
                 let mut inside = 0;
@@ -120,7 +123,7 @@ impl Reader {
                 {
                     inside += 1;
                     let end = self.place.after(&event);
-                    let _ = sender.send(Ok(Placed { event, end, size: std::mem::take(&mut size) })).await;
+                    outlet.send(Placed { event, end, size: std::mem::take(&mut size) }).await;
                 }
                 self.stream
                     .pass_over(inside, Deadline::after(SILENCE_MAX))
@@ -129,6 +132,20 @@ impl Reader {
             }
         }
         Ok(())
+    }
+}
+
+/// Where events go.
+struct Outlet {
+    sender: mpsc::Sender<Result<Placed, Error>>,
+    pulse: Arc<Pulse>,
+}
+
+impl Outlet {
+    async fn send(&self, placed: Placed) {
+        self.pulse.has_read();
+        // The receiver is gone only when the run ends.
+        let _ = self.sender.send(Ok(placed)).await;
     }
 }
 

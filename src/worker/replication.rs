@@ -23,6 +23,7 @@ use crate::replicate::applier::{Applier, MemoryLimits, State};
 use crate::replicate::ddl::apply::settle;
 use crate::replicate::floors::Floors;
 use crate::replicate::lane::{Lane, Limits};
+use crate::replicate::low_water::Tracker;
 use crate::replicate::pulse::Pulse;
 use crate::replicate::reader;
 use crate::replicate::shared::Shared;
@@ -65,7 +66,7 @@ pub async fn replicate(
     let start = start_of(&resume, config.enable_gtid, opened.source.server.flavor);
     let server_id = server_id(&opened);
     let reader = reader::open(&config.source, start, server_id, Deadline::after(OPEN_PATIENCE)).await?;
-    let events = reader.spawn(&tasks, reading.clone());
+    let events = reader.spawn(&tasks, Arc::clone(&pulse), reading.clone());
     tasks.spawn(ask_source(config.source.clone(), Arc::clone(&pulse), reading.clone()));
 
     let (committed_sender, committed) = mpsc::unbounded_channel();
@@ -125,6 +126,7 @@ async fn drive(
     aborting: &CancellationToken,
 ) -> Result<(), Error> {
     let halt = stop.child_token();
+    let shared = Arc::clone(&applier.shared);
     let applying = applier.run(events, halt.clone());
     tokio::pin!(applying);
     let mut publish = tokio::time::interval(Duration::from_millis(250));
@@ -141,7 +143,7 @@ async fn drive(
                 lane_error = Some(outcome.err().unwrap_or(replicate::Error::Stopped));
                 halt.cancel();
             }
-            _ = publish.tick() => publish_progress(pulse, progress),
+            _ = publish.tick() => publish_progress(pulse, &shared, progress),
         }
     };
     // Closing the lanes' channels lets them finish what they have.
@@ -166,13 +168,13 @@ async fn drive(
             }
         }
     }
-    publish_progress(pulse, progress);
+    publish_progress(pulse, &shared, progress);
     if let Some(error) = error {
         return Err(error.into());
     }
     FaultPoint::BeforeLastLowWater.reach();
     applier.record_low_water().await?;
-    publish_progress(pulse, progress);
+    publish_progress(pulse, &shared, progress);
     applier.control.close(Deadline::after(Duration::from_secs(1))).await;
     Err(Error::Stopped)
 }
@@ -185,7 +187,8 @@ fn prefer(first: Option<replicate::Error>, other: replicate::Error) -> Option<re
     }
 }
 
-fn publish_progress(pulse: &Pulse, progress: &Progress) {
+fn publish_progress(pulse: &Pulse, shared: &Shared, progress: &Progress) {
+    pulse.beat(&shared.low_water().position, shared.look(Tracker::oldest_under_way_s));
     for notice in pulse.take_notices() {
         progress.note(our_clock_us(), notice);
     }

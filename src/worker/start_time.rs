@@ -3,6 +3,7 @@
 //! Every binlog file begins with the time it was begun at, so the file is found by looking at the heads of files from
 //! the newest back; inside of it the stream is read until a transaction is late enough.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
@@ -15,6 +16,7 @@ use crate::model::gtid::{Gtid, GtidSet};
 use crate::model::subtask::SubtaskConfig;
 use crate::model::{BinlogPosition, SourcePosition};
 use crate::mysql::{BinlogStart, Connection, Deadline};
+use crate::replicate::pulse::Pulse;
 use crate::replicate::reader::{self, Placed};
 
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -58,7 +60,7 @@ impl Scan {
         let id = super::replication::server_id(opened);
         let reader = reader::open(&config.source, start, id, Deadline::after(PATIENCE)).await?;
         let stop = CancellationToken::new();
-        let events = reader.spawn(&TaskTracker::new(), stop.clone());
+        let events = reader.spawn(&TaskTracker::new(), Arc::new(Pulse::new(0)), stop.clone());
         Ok(Self { events, stop })
     }
 

@@ -10,9 +10,12 @@
 mod accounts;
 mod cascades;
 mod filters;
+mod isolation;
 mod migration;
 mod modes;
 mod pairs;
+mod shutdown;
+mod status;
 mod structures;
 #[path = "../support/mod.rs"]
 mod support;
