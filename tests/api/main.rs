@@ -3,8 +3,14 @@
 #![expect(clippy::expect_used, reason = "a test that cannot be set up must fail there")]
 
 mod app;
+mod bodies;
+mod cleanups;
+mod cluster;
 mod documents;
 mod failures;
 mod probe;
+mod refusals;
+mod scene;
 mod servers;
 mod sources;
+mod tasks;
