@@ -83,10 +83,13 @@ impl Connection {
                     warnings: result.warnings(),
                     info: result.info().into_owned(),
                 });
-                if result.is_empty() {
+                let is_last = result.is_empty();
+                // Asked of the last answer too: the driver holds the error of a statement that is not the first back
+                // until somebody asks for its rows, and to `is_empty` it looks like a success that changed none.
+                while result.next().await?.is_some() {}
+                if is_last {
                     return Ok(all);
                 }
-                while result.next().await?.is_some() {}
             }
         })
         .await
