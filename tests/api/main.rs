@@ -9,10 +9,13 @@ mod cluster;
 mod contract;
 mod documents;
 mod failures;
+mod field;
 mod fields;
 mod probe;
 mod refusals;
 mod scene;
 mod servers;
 mod sources;
+#[path = "../support/mod.rs"]
+mod support;
 mod tasks;
