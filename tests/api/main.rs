@@ -1,6 +1,11 @@
 //! The API driven from outside: its documents, its answers to good and bad input, and what it asks of real servers.
 
-#![expect(clippy::expect_used, reason = "a test that cannot be set up must fail there")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    reason = "a test that cannot go on fails, and says why"
+)]
 
 mod app;
 mod bodies;
