@@ -42,6 +42,9 @@ async fn bodies_that_cannot_be_read_are_refused_everywhere() {
     for (method, path) in operations {
         for body in ["", "{", "{\"task\": {\"name\"", "nonsense", "[]", "\"text\"", "7", "\u{0}", "{} {}", &deep] {
             let request = Request::builder().method(method).uri(path).header("content-type", "application/json");
+            if body.is_empty() && (path.ends_with("start") || path.ends_with("stop")) {
+                continue; // there a body may be left out
+            }
             let answer = scene.send(request.body(Body::from(body.to_owned())).unwrap()).await.expect(400);
             let shown: String = body.chars().take(20).collect();
             assert_eq!(answer.code(), 0, "{method} {path} {shown}");

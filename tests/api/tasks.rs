@@ -273,6 +273,23 @@ async fn start_and_stop_store_the_wish_and_repeating_them_changes_nothing() {
     assert_eq!(wanted("s1").await, (Wanted::Running, Generation(2)));
 }
 
+/// Clients made by a generator name the content type even when they send no body.
+#[tokio::test]
+async fn start_and_stop_need_no_body_under_any_content_type() {
+    let scene = Scene::with_sources(&["s1"]).await;
+    scene.create_task("t1", &["s1"]).await;
+    for (call, wanted) in [("start", Wanted::Running), ("stop", Wanted::Stopped)] {
+        for content_type in [None, Some("application/json"), Some("text/plain")] {
+            let mut request = axum::http::Request::post(format!("/api/v1/tasks/t1/{call}?wait=0s"));
+            if let Some(content_type) = content_type {
+                request = request.header("content-type", content_type);
+            }
+            scene.send(request.body(axum::body::Body::empty()).unwrap()).await.expect(200);
+            assert_eq!(scene.subtask("t1", "s1").await.wanted, wanted, "{call} {content_type:?}");
+        }
+    }
+}
+
 #[tokio::test]
 async fn a_call_answers_as_soon_as_the_worker_reports_the_new_stage() {
     let scene = Scene::with_sources(&["s1"]).await;

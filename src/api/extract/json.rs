@@ -3,6 +3,9 @@
 //! `null` means the same as leaving a field out (a field with a default gets it, a required one is missing); unknown
 //! fields are ignored; nothing at all, sent without a content type, is an empty object. Messages say where in the
 //! body something is wrong and what was expected there, and never repeat a secret.
+//!
+//! The surprise: where the document calls the body optional, nothing at all is an empty object under any content type.
+//! DM refuses it as JSON (`EOF`), but clients generated from its document send just that when the body is left out.
 
 use axum::body::Bytes;
 use axum::extract::{FromRequest, Request};
@@ -17,30 +20,48 @@ use crate::api::error::ApiError;
 #[derive(Debug)]
 pub struct Json<T>(pub T);
 
+/// A typed JSON body that may be left out.
+#[derive(Debug)]
+pub struct OptionalJson<T>(pub T);
+
 impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Json<T> {
     type Rejection = ApiError;
 
     async fn from_request(request: Request, state: &S) -> Result<Self, ApiError> {
         let content_type = ContentType::of(request.headers());
-        let bytes = Bytes::from_request(request, state).await.map_err(|rejection| {
-            if timed_out(&rejection) {
-                return ApiError::refused(
-                    StatusCode::REQUEST_TIMEOUT,
-                    "the request's body did not arrive in time",
-                    "send the body without pauses",
-                );
-            }
-            if rejection.status() == StatusCode::PAYLOAD_TOO_LARGE {
-                return ApiError::refused(
-                    StatusCode::PAYLOAD_TOO_LARGE,
-                    "the request's body is too large",
-                    "send at most 4 MiB",
-                );
-            }
-            ApiError::request("the request's body could not be read", "send the whole body, with its true length")
-        })?;
+        parse(content_type, &read(request, state).await?).map(Self)
+    }
+}
+
+impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for OptionalJson<T> {
+    type Rejection = ApiError;
+
+    async fn from_request(request: Request, state: &S) -> Result<Self, ApiError> {
+        let content_type = ContentType::of(request.headers());
+        let bytes = read(request, state).await?;
+        let content_type = if bytes.is_empty() { ContentType::Missing } else { content_type };
         parse(content_type, &bytes).map(Self)
     }
+}
+
+async fn read<S: Send + Sync>(request: Request, state: &S) -> Result<Bytes, ApiError> {
+    Bytes::from_request(request, state).await.map_err(|rejection| {
+        if timed_out(&rejection) {
+            return ApiError::refused(
+                StatusCode::REQUEST_TIMEOUT,
+                "the request's body did not arrive in time",
+                "send the body without pauses",
+            );
+        }
+        if rejection.status() == StatusCode::PAYLOAD_TOO_LARGE {
+            return ApiError::refused(
+                StatusCode::PAYLOAD_TOO_LARGE,
+                "the request's body is too large",
+                "send at most 4 MiB",
+            );
+        }
+        ApiError::request("the request's body could not be read", "send the whole body, with its true length")
+    })
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
