@@ -143,6 +143,7 @@ async fn bad_sources_are_refused_by_their_code() {
         (at("/source/enable", json!("true")), 0, "source.enable"),
         (at("/source/port", json!(1)), 10001, "scope=upstream"),
         (at("/source/password", json!("wrong")), 10001, "Access denied"),
+        (at("/source/host", json!("127.0.0.1\u{0}x")), 49001, "source.host"),
         (at("/source/flavor", json!("oracle")), 11010, "oracle"),
         (at("/worker_name", json!("nobody")), 46004, "nobody"),
         (json!({}), 0, "source"),
@@ -209,4 +210,59 @@ async fn names_that_cannot_be_are_unknown_and_never_a_fault_of_the_server() {
     }
     let answer = scene.get("/api/v1/sources/s1/schemas/a%00b").await.expect(400);
     assert_ne!(answer.code(), 0, "{}", answer.text);
+}
+
+#[tokio::test]
+async fn what_is_sent_in_megabytes_is_not_sent_back() {
+    let scene = Scene::with_sources(&["s1"]).await;
+    let long = "n".repeat(3_000_000);
+    let before = scene.stored().await;
+    for (path, body, code) in [
+        (SOURCES, json!(long), 0),
+        (SOURCES, with(source("s2", 1), "/source/source_name", json!(long)), 40006),
+        (SOURCES, with(source("s2", 1), "/source/flavor", json!(long)), 11010),
+        (TASKS, with(scene.task("t1", &["s1"]), "/task/name", json!(long)), 49001),
+        (TASKS, with(scene.task("t1", &["s1"]), "/task/task_mode", json!(long)), 0),
+        (TASKS, with(scene.task("t1", &["s1"]), "/task/timezone", json!(long)), 20008),
+    ] {
+        let answer = scene.post(path, body).await.expect(400);
+        assert_eq!(answer.code(), code);
+        assert!(answer.text.len() < 200_000, "{} bytes for code {code}", answer.text.len());
+        assert!(!answer.hint().is_empty());
+    }
+    assert_eq!(scene.stored().await, before);
+    let request = Request::post(SOURCES).header("content-type", "application/json").header("content-encoding", "gzip");
+    let answer = scene.send(request.body(Body::from("{}")).unwrap()).await.expect(400);
+    assert!(answer.hint().contains("Content-Encoding"), "{}", answer.text);
+}
+
+#[tokio::test]
+async fn of_a_field_that_stands_twice_the_last_counts_and_unknown_fields_are_ignored() {
+    let scene = Scene::with_sources(&["s1"]).await;
+    let port = mariadb_source().port();
+    let body = format!(
+        r#"{{"nonsense": [{{}}], "source": {{"source_name": "a", "source_name": "b", "host": "127.0.0.1", "port": {port},
+            "user": "root", "enable": true, "enable_gtid": false, "and": {{"so": "on"}}}}}}"#
+    );
+    let request = Request::post(SOURCES).header("content-type", "application/json; charset=UTF-8");
+    scene.send(request.body(Body::from(body)).unwrap()).await.expect(201);
+    scene.get("/api/v1/sources/a").await.expect(404);
+    scene.get("/api/v1/sources/b").await.expect(200);
+}
+
+#[tokio::test]
+async fn a_head_is_a_get_without_a_body_and_other_methods_are_named() {
+    let scene = Scene::with_sources(&["s1"]).await;
+    let send = async |method: &str, path: &str| {
+        scene.send(Request::builder().method(method).uri(path).body(Body::empty()).unwrap()).await
+    };
+    let answer = send("HEAD", SOURCES).await.expect(200);
+    assert_eq!(answer.headers["content-type"], "application/json; charset=utf-8");
+    for (method, path) in
+        [("OPTIONS", SOURCES), ("PATCH", SOURCES), ("DELETE", TASKS), ("POST", "/api/v1/tasks/t/status")]
+    {
+        let answer = send(method, path).await.expect(405);
+        assert!(answer.headers.contains_key("allow"), "{method} {path}");
+        assert!(answer.hint().contains("allow"), "{}", answer.text);
+    }
 }
