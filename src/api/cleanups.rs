@@ -49,7 +49,7 @@ impl FromQuery for Page {
 /// Lists the open cleanups.
 ///
 /// What deleted tasks left in their targets and could not be removed yet, oldest first.
-#[utoipa::path(get, path = "/api/v1/cleanups", tag = "task", operation_id = "GetCleanupList", params(Page),
+#[utoipa::path(get, path = "/api/v1/cleanups", tag = "cleanup", operation_id = "GetCleanupList", params(Page),
     responses((status = 200, description = "the open cleanups", body = GetCleanupListResponse), Refused))]
 pub async fn list_cleanups(
     State(app): State<App>,
@@ -65,7 +65,7 @@ pub async fn list_cleanups(
 /// Gives up a cleanup.
 ///
 /// What is left in the target stays there.
-#[utoipa::path(delete, path = "/api/v1/cleanups/{cleanup-id}", tag = "task", operation_id = "DeleteCleanup",
+#[utoipa::path(delete, path = "/api/v1/cleanups/{cleanup-id}", tag = "cleanup", operation_id = "DeleteCleanup",
     params(CleanupPath), responses((status = 204, description = "given up"), NotFound))]
 pub async fn delete_cleanup(State(app): State<App>, Path(path): Path<CleanupPath>) -> ApiResult<StatusCode> {
     app.reconciler.discard_cleanup(path.id()?).await?;
@@ -75,7 +75,7 @@ pub async fn delete_cleanup(State(app): State<App>, Path(path): Path<CleanupPath
 /// Gives a cleanup another account.
 ///
 /// For when the deleted task's own no longer works. It is tried again at once.
-#[utoipa::path(put, path = "/api/v1/cleanups/{cleanup-id}", tag = "task", operation_id = "UpdateCleanup",
+#[utoipa::path(put, path = "/api/v1/cleanups/{cleanup-id}", tag = "cleanup", operation_id = "UpdateCleanup",
     params(CleanupPath),
     request_body(content = UpdateCleanupRequest, description = "the account"),
     responses((status = 200, description = "the cleanup", body = Cleanup), NotFound))]

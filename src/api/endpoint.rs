@@ -32,6 +32,14 @@ impl SentEndpoint<'_> {
                 format!("`{field}.host`: expected a host name or address"),
             ));
         }
+        for (part, text) in [("host", self.host), ("user", self.user)] {
+            if text.chars().any(char::is_control) {
+                return Err(common(
+                    format!("{field}.{part} {text:?} has a control character"),
+                    format!("`{field}.{part}`: expected a name without control characters"),
+                ));
+            }
+        }
         if self.port == 0 {
             return Err(common(
                 format!("{field}.port is 0"),

@@ -11,6 +11,9 @@ use super::pretty::Pretty;
 use crate::error::Fault;
 use crate::model::wire::ErrorWithMessage;
 
+/// Far above the longest precheck.
+const TEXT_BYTES_MAX: usize = 64 << 10;
+
 /// Why a request failed.
 #[derive(Debug, Clone)]
 pub struct ApiError {
@@ -80,7 +83,10 @@ impl ApiError {
             StatusCode::INTERNAL_SERVER_ERROR => {
                 ("internal error", "the log has the details under this request_id; please report it")
             }
-            _ => (status.canonical_reason().unwrap_or("the request failed"), ""),
+            _ => (
+                status.canonical_reason().unwrap_or("the request failed"),
+                "GET /api/v1/docs says what each operation takes",
+            ),
         };
         Self { status, code: 0, message: message.to_owned(), hint: hint.to_owned() }
     }
@@ -116,9 +122,9 @@ pub fn render(response: Response, request_id: &str) -> Response {
     let (mut parts, _) = response.into_parts();
     let error = parts.extensions.remove::<ApiError>().unwrap_or_else(|| ApiError::of_status(status));
     let body = ErrorWithMessage {
-        error_msg: error.message,
+        error_msg: shortened(error.message),
         error_code: error.code,
-        hint: error.hint,
+        hint: shortened(error.hint),
         request_id: request_id.to_owned(),
     };
     let rendered = Pretty(body).into_response();
@@ -128,4 +134,13 @@ pub fn render(response: Response, request_id: &str) -> Response {
     let (rendered_parts, rendered_body) = rendered.into_parts();
     parts.headers.extend(rendered_parts.headers);
     Response::from_parts(parts, rendered_body)
+}
+
+/// A message may repeat what a client sent, and that may be megabytes.
+fn shortened(mut text: String) -> String {
+    if text.len() > TEXT_BYTES_MAX {
+        text.truncate(text.floor_char_boundary(TEXT_BYTES_MAX));
+        text.push('…');
+    }
+    text
 }

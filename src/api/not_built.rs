@@ -32,5 +32,8 @@ pub fn add(router: Router<App>) -> Router<App> {
 
 async fn refuse(request: Request) -> ApiError {
     let operation = format!("{} {}", request.method(), request.uri().path());
-    ApiError::fault(&common(format!("{operation} is not built yet"), "not built yet"))
+    ApiError::fault(&common(
+        format!("{operation} is not built yet"),
+        "GET /api/v1/docs lists the operations that are there",
+    ))
 }

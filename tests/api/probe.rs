@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use ferrymaster::model::subtask::{MigrateRule, TaskMode};
 use ferrymaster::model::{Endpoint, Flavor};
-use ferrymaster::mysql::Deadline;
+use ferrymaster::mysql::{Connection, Deadline, Purpose};
 use ferrymaster::probe::precheck::{IgnoredItems, Precheck, PrecheckSource};
 use ferrymaster::probe::{check_source, schemas, tables};
 
@@ -212,4 +212,23 @@ async fn a_trigger_on_a_target_table_fails_unless_the_item_is_left_out() {
     assert_eq!(check.run(soon()).await.unwrap(), "pre-check is passed. ");
     check.ignored = IgnoredItems::parse(["all"]).unwrap();
     assert_eq!(check.run(soon()).await.unwrap(), "");
+}
+
+#[tokio::test]
+async fn an_error_in_the_middle_of_a_packet_is_told_and_the_session_goes_on() {
+    for server in [mariadb_source(), mysql_source()] {
+        let mut connection = Connection::open(&server.root(), Purpose::Asking, soon()).await.unwrap();
+        for (packet, code) in [
+            ("DO 1; INSERT INTO no_such_database.t VALUES (1)", 1146),
+            ("DO 1; SELECT * FROM no_such_database.t", 1146),
+            ("DO 1; SELECT 1; nonsense", 1064),
+            ("DO 1; DO 1; nonsense; DO 1", 1064),
+            ("nonsense; DO 1", 1064),
+        ] {
+            let error = connection.run_many(packet.as_bytes(), "trying", soon()).await.expect_err(packet);
+            assert!([Some(code), Some(1049)].contains(&error.server_code()), "{packet}: {error}");
+            let done = connection.run_many(b"DO 1; DO 1; DO 1", "going on", soon()).await.unwrap();
+            assert_eq!(done.len(), 3);
+        }
+    }
 }

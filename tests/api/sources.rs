@@ -3,12 +3,8 @@
 use serde_json::{Value, json};
 
 use crate::app::{TestApp, WORKER};
+use crate::bodies::source;
 use crate::servers::{mariadb_source, mysql_source, unique};
-
-fn source(name: &str, port: u16) -> Value {
-    json!({"source": {"source_name": name, "host": "127.0.0.1", "port": port, "user": "root", "password": "",
-        "enable_gtid": false, "enable": true, "case_sensitive": true}})
-}
 
 async fn with_source(name: &str) -> TestApp {
     let app = TestApp::start().await;
@@ -25,7 +21,37 @@ async fn a_created_source_is_echoed_shown_and_listed() {
     assert_eq!((&echo["source_name"], &echo["password"]), (&json!("mysql-01"), &Value::Null));
     let mut shown = app.get("/api/v1/sources/mysql-01?with_status=true").await.expect(200).json();
     shown["port"] = json!(3306);
-    insta::assert_json_snapshot!(shown, @"");
+    insta::assert_json_snapshot!(shown, @r#"
+    {
+      "source_name": "mysql-01",
+      "host": "127.0.0.1",
+      "port": 3306,
+      "user": "root",
+      "password": "******",
+      "enable_gtid": false,
+      "enable": true,
+      "flavor": "mariadb",
+      "task_name_list": [],
+      "security": null,
+      "purge": {
+        "interval": 3600,
+        "expires": 0,
+        "remain_space": 15
+      },
+      "status_list": [
+        {
+          "source_name": "mysql-01",
+          "worker_name": "worker-1"
+        }
+      ],
+      "relay_config": {
+        "enable_relay": false,
+        "relay_binlog_name": null,
+        "relay_binlog_gtid": null,
+        "relay_dir": "./relay_log"
+      }
+    }
+    "#);
     let list = app.get("/api/v1/sources?with_status=1").await.expect(200).json();
     assert_eq!((&list["total"], &list["data"][0]["status_list"][0]["worker_name"]), (&json!(1), &json!(WORKER)));
     let status = app.get("/api/v1/sources/mysql-01/status").await.expect(200).json();

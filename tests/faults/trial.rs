@@ -60,10 +60,10 @@ impl Trial {
         self.ask_for_all(&ferrymaster).await;
         self.writer.until_transactions(50).await;
         self.writer.stop().await;
-        let pair = ((&*self.database).to_owned(), self.database.clone());
+        let (ours, theirs) = ((&self.source, &*self.database), (&self.target, &*self.database));
         // Before that a table may be made anew at any moment.
         ferrymaster.api.until_synced(TASK, secs(60)).await;
-        until_databases_equal((&self.source, &pair.0), (&self.target, &pair.1), secs(60)).await;
+        until_databases_equal(ours, theirs, secs(60)).await;
         let status = ferrymaster.api.until_synced(TASK, secs(20)).await;
         assert_eq!(status["stage"], "Running", "{status}");
     }

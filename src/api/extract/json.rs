@@ -3,6 +3,9 @@
 //! `null` means the same as leaving a field out (a field with a default gets it, a required one is missing); unknown
 //! fields are ignored; nothing at all, sent without a content type, is an empty object. Messages say where in the
 //! body something is wrong and what was expected there, and never repeat a secret.
+//!
+//! The surprise: where the document calls the body optional, nothing at all is an empty object under any content type.
+//! DM refuses it as JSON (`EOF`), but clients generated from its document send just that when the body is left out.
 
 use axum::body::Bytes;
 use axum::extract::{FromRequest, Request};
@@ -13,34 +16,62 @@ use serde_json::Value;
 use super::reader::Reader;
 use crate::api::error::ApiError;
 
+/// Of a value that does not fit.
+const SHOWN_CHARACTERS: usize = 120;
+
 /// A typed JSON body.
 #[derive(Debug)]
 pub struct Json<T>(pub T);
+
+/// A typed JSON body that may be left out.
+#[derive(Debug)]
+pub struct OptionalJson<T>(pub T);
 
 impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Json<T> {
     type Rejection = ApiError;
 
     async fn from_request(request: Request, state: &S) -> Result<Self, ApiError> {
         let content_type = ContentType::of(request.headers());
-        let bytes = Bytes::from_request(request, state).await.map_err(|rejection| {
-            if timed_out(&rejection) {
-                return ApiError::refused(
-                    StatusCode::REQUEST_TIMEOUT,
-                    "the request's body did not arrive in time",
-                    "send the body without pauses",
-                );
-            }
-            if rejection.status() == StatusCode::PAYLOAD_TOO_LARGE {
-                return ApiError::refused(
-                    StatusCode::PAYLOAD_TOO_LARGE,
-                    "the request's body is too large",
-                    "send at most 4 MiB",
-                );
-            }
-            ApiError::request("the request's body could not be read", "send the whole body, with its true length")
-        })?;
+        parse(content_type, &read(request, state).await?).map(Self)
+    }
+}
+
+impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for OptionalJson<T> {
+    type Rejection = ApiError;
+
+    async fn from_request(request: Request, state: &S) -> Result<Self, ApiError> {
+        let content_type = ContentType::of(request.headers());
+        let bytes = read(request, state).await?;
+        let content_type = if bytes.is_empty() { ContentType::Missing } else { content_type };
         parse(content_type, &bytes).map(Self)
     }
+}
+
+async fn read<S: Send + Sync>(request: Request, state: &S) -> Result<Bytes, ApiError> {
+    let encoding = request.headers().get(header::CONTENT_ENCODING);
+    if encoding.is_some_and(|encoding| !encoding.as_bytes().eq_ignore_ascii_case(b"identity")) {
+        return Err(ApiError::request(
+            "the request's body is encoded",
+            "send the body as it is, without the header Content-Encoding",
+        ));
+    }
+    Bytes::from_request(request, state).await.map_err(|rejection| {
+        if timed_out(&rejection) {
+            return ApiError::refused(
+                StatusCode::REQUEST_TIMEOUT,
+                "the request's body did not arrive in time",
+                "send the body without pauses",
+            );
+        }
+        if rejection.status() == StatusCode::PAYLOAD_TOO_LARGE {
+            return ApiError::refused(
+                StatusCode::PAYLOAD_TOO_LARGE,
+                "the request's body is too large",
+                "send at most 4 MiB",
+            );
+        }
+        ApiError::request("the request's body could not be read", "send the whole body, with its true length")
+    })
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -98,8 +129,9 @@ fn parse<T: DeserializeOwned>(content_type: ContentType, bytes: &[u8]) -> Result
 fn plain_words(message: &str) -> String {
     let (found, expected) = match message.rsplit_once(", expected ") {
         Some((found, expected)) => (found, expected),
-        None => return message.to_owned(),
+        None => return shortened(message),
     };
+    let found = shortened(found);
     let expected = match expected {
         "u16" => "an integer from 0 to 65535",
         "u32" => "an integer from 0 to 4294967295",
@@ -112,6 +144,14 @@ fn plain_words(message: &str) -> String {
         other => other,
     };
     format!("{found}, expected {expected}")
+}
+
+/// Enough to recognise what was sent.
+fn shortened(text: &str) -> String {
+    match text.char_indices().nth(SHOWN_CHARACTERS) {
+        None => text.to_owned(),
+        Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
+    }
 }
 
 #[cfg(test)]
@@ -166,6 +206,17 @@ mod tests {
     fn a_password_of_the_wrong_type_is_not_repeated() {
         let hint = hint_of::<CreateSourceRequest>(&source_with("password", "918273"));
         assert!(hint.contains("source.password") && !hint.contains("918273"), "{hint}");
+    }
+
+    #[test]
+    fn a_long_value_that_does_not_fit_is_cut() {
+        for value in ["é".repeat(100_000), "both".repeat(100_000)] {
+            let hint = hint_of::<CreateSourceRequest>(&source_with("port", &format!("{value:?}")));
+            assert!(hint.len() < 500 && hint.ends_with("…, expected an integer from 0 to 65535"), "{hint}");
+            let body = serde_json::json!({"task": {"name": "t", "task_mode": value}}).to_string();
+            let hint = hint_of::<CreateTaskRequest>(&body);
+            assert!(hint.len() < 500 && hint.contains("…, expected one of `full`"), "{hint}");
+        }
     }
 
     #[test]

@@ -5,6 +5,6 @@ mod path;
 mod query;
 mod reader;
 
-pub use json::Json;
+pub use json::{Json, OptionalJson};
 pub use path::{Path, SchemaPath, SourcePath, TaskPath};
 pub use query::{FromQuery, Query, QueryParameters};

@@ -8,7 +8,7 @@ use super::timezone::{StartTime, parse_start_time};
 use crate::api::app::{App, PROBE_DEADLINE};
 use crate::api::duration::parse_duration;
 use crate::api::error::{ApiError, ApiResult};
-use crate::api::extract::{Json, Path, Query, TaskPath};
+use crate::api::extract::{OptionalJson, Path, Query, TaskPath};
 use crate::api::failures::Refused;
 use crate::api::faults;
 use crate::api::waiting::{Wait, stages_of};
@@ -34,7 +34,7 @@ pub async fn start_task(
     State(app): State<App>,
     Path(path): Path<TaskPath>,
     Query(wait): Query<Wait>,
-    Json(request): Json<StartTaskRequest>,
+    OptionalJson(request): OptionalJson<StartTaskRequest>,
 ) -> ApiResult<StatusCode> {
     let name = TaskName::new(path.task_name);
     let start_time = check_times(&request)?;

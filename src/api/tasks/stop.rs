@@ -9,7 +9,7 @@ use super::selection::select;
 use crate::api::app::App;
 use crate::api::duration::parse_duration;
 use crate::api::error::{ApiError, ApiResult};
-use crate::api::extract::{Json, Path, Query, TaskPath};
+use crate::api::extract::{OptionalJson, Path, Query, TaskPath};
 use crate::api::failures::Refused;
 use crate::api::waiting::{Wait, stages_of};
 use crate::model::TaskName;
@@ -33,7 +33,7 @@ pub async fn stop_task(
     State(app): State<App>,
     Path(path): Path<TaskPath>,
     Query(wait): Query<Wait>,
-    Json(request): Json<StopTaskRequest>,
+    OptionalJson(request): OptionalJson<StopTaskRequest>,
 ) -> ApiResult<StatusCode> {
     let grace_s = grace(&request)?;
     let selected = select(&app, &TaskName::new(path.task_name), request.source_name_list.as_ref()).await?;

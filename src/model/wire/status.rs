@@ -1,10 +1,11 @@
 //! How the subtasks of a task stand, by the last reports of their workers.
 
 use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
+use utoipa::openapi::{ObjectBuilder, RefOr, Schema, Type};
+use utoipa::{PartialSchema, ToSchema};
 
 /// The stage of a subtask.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum TaskStage {
     /// Never run.
     Stopped,
@@ -19,7 +20,22 @@ pub enum TaskStage {
     Unknown,
 }
 
+/// By hand: the derived one calls the stage without a word by its variant's name, and clients would refuse the answer.
+impl PartialSchema for TaskStage {
+    fn schema() -> RefOr<Schema> {
+        ObjectBuilder::new()
+            .schema_type(Type::String)
+            .description(Some("The stage of a subtask; empty while nothing is known of it."))
+            .enum_values(Some(Self::ALL.map(Self::as_str)))
+            .into()
+    }
+}
+
+impl ToSchema for TaskStage {}
+
 impl TaskStage {
+    const ALL: [Self; 5] = [Self::Stopped, Self::Running, Self::Finished, Self::Paused, Self::Unknown];
+
     /// The word on the wire.
     pub fn as_str(self) -> &'static str {
         match self {
