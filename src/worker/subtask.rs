@@ -94,7 +94,7 @@ async fn work(
         }
         _ => {
             progress.set_unit(Unit::Sync);
-            replication::replicate(opened, config, memory, progress, stop).await
+            Box::pin(replication::replicate(opened, config, memory, progress, stop)).await
         }
     }
 }
