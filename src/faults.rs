@@ -132,12 +132,12 @@ mod tests {
 
     #[test]
     fn every_point_has_a_name_of_its_own_and_is_in_the_documentation() {
-        let page = include_str!("../docs/fault-points.md");
+        let page = include_str!("../docs/faults.md");
         let names: BTreeSet<&str> = FaultPoint::ALL.iter().map(|point| point.name()).collect();
         assert_eq!(names.len(), FaultPoint::ALL.len());
         for point in FaultPoint::ALL {
             let line = format!("| `{}` | {} |", point.name(), point.meaning().trim());
-            assert!(page.contains(&line), "docs/fault-points.md lacks: {line}");
+            assert!(page.contains(&line), "docs/faults.md lacks: {line}");
         }
     }
 
