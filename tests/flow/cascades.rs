@@ -40,7 +40,9 @@ async fn a_child_without_its_key_at_the_target_stops_the_task_before_anything_is
     migration.until_replicating().await;
     migration.write(&["DELETE FROM parent WHERE id = 1"]).await;
     let error = migration.until_error().await;
-    assert!(error["message"].as_str().unwrap().contains("child"), "{error}");
+    let message = error["message"].as_str().unwrap();
+    assert!(message.contains("child") && message.contains("binlog.0"), "{error}");
+    assert_eq!(error["code"], 50006, "{error}");
     assert!(error["hint"].as_str().unwrap().contains("foreign key"), "{error}");
     assert_eq!(migration.at_target("SELECT CAST(COUNT(*) AS CHAR) FROM `{db}`.parent").await, ["3"]);
 }
@@ -56,5 +58,49 @@ async fn a_parent_that_is_left_out_stops_the_task_when_its_children_would_be_los
     migration.until_replicating().await;
     migration.write(&["DELETE FROM parent WHERE id = 1"]).await;
     let error = migration.until_error().await;
-    assert!(error["message"].as_str().unwrap().contains("parent"), "{error}");
+    let message = error["message"].as_str().unwrap();
+    assert!(message.contains("parent") && message.contains("binlog.0"), "{error}");
+    assert_eq!(error["code"], 50006, "{error}");
+    assert_eq!(migration.at_target("SELECT CAST(COUNT(*) AS CHAR) FROM `{db}`.child").await, ["4"]);
+}
+
+#[tokio::test]
+async fn a_child_that_is_left_out_stops_nothing() {
+    for target in [Mariadb, Mysql] {
+        let migration = Migration::between((Mariadb, target), true).await;
+        migration.write(&TABLES).await;
+        let mut body = migration.task("all");
+        body["table_migrate_rule"][0]["source"]["table"] = "parent".into();
+        migration.start(&body).await;
+        migration.until_replicating().await;
+        migration.write(&["DELETE FROM parent WHERE id = 1", "UPDATE parent SET id = 22 WHERE id = 2"]).await;
+        migration.until_synced().await;
+        let parents = "SELECT CAST(id AS CHAR) FROM `{db}`.parent ORDER BY id";
+        assert_eq!(migration.at_target(parents).await, ["3", "22"], "{target:?}");
+    }
+}
+
+#[tokio::test]
+async fn children_that_are_set_to_null_and_grandchildren_that_go_follow_too() {
+    for target in [Mariadb, Mysql] {
+        let migration = Migration::between((Mariadb, target), true).await;
+        migration.write(&TABLES).await;
+        migration
+            .write(&[
+                "CREATE TABLE loose (id INT PRIMARY KEY, parent INT, FOREIGN KEY (parent) REFERENCES parent (id) \
+                 ON DELETE SET NULL ON UPDATE SET NULL)",
+                "CREATE TABLE grandchild (id INT PRIMARY KEY, child INT, FOREIGN KEY (child) REFERENCES child (id) \
+                 ON DELETE CASCADE)",
+                "INSERT INTO loose VALUES (1, 1), (2, 2), (3, 3)",
+                "INSERT INTO grandchild VALUES (100, 10), (110, 11), (200, 20)",
+            ])
+            .await;
+        migration.start(&migration.task("all")).await;
+        migration.until_replicating().await;
+        migration.write(&["DELETE FROM parent WHERE id = 1", "UPDATE parent SET id = 22 WHERE id = 2"]).await;
+        migration.until_equal().await;
+        let loose = "SELECT COALESCE(CAST(parent AS CHAR), 'none') FROM `{db}`.loose ORDER BY id";
+        assert_eq!(migration.at_target(loose).await, ["none", "none", "3"], "{target:?}");
+        assert_eq!(migration.at_target("SELECT CAST(id AS CHAR) FROM `{db}`.grandchild").await, ["200"], "{target:?}");
+    }
 }
