@@ -45,6 +45,9 @@ pub enum Error {
     Structure { table: TableName, position: String, why: String },
     #[error("the statement at {position} is not understood: {why}: {statement}")]
     Statement { statement: String, position: String, why: String },
+    /// As [`Self::UnknownCollation`], for a structure that comes with a statement.
+    #[error("the statement at {position} cannot be run at the target: {why}: {statement}")]
+    StatementCollation { statement: String, position: String, why: String },
     #[error("the target refuses the DDL at {position}: {statement}")]
     DdlRefused {
         statement: String,

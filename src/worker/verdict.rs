@@ -267,7 +267,7 @@ fn of_replication(error: &replicate::Error) -> (Fault, Verdict) {
                  child out of it; then start again",
             ),
         ),
-        E::UnknownCollation { .. } => (
+        E::UnknownCollation { .. } | E::StatementCollation { .. } => (
             code::UNKNOWN_COLLATION.fault("").on_target(),
             pause("name the collation to use instead in target_config.collation_map, then start again"),
         ),

@@ -141,6 +141,25 @@ async fn a_collation_that_the_target_does_not_know_stops_with_column_and_collati
 }
 
 #[tokio::test]
+async fn a_collation_that_comes_with_a_new_table_stops_there() {
+    let migration = Migration::between((Mysql, Mariadb), true).await;
+    let known = format!("ALTER DATABASE `{}` COLLATE utf8mb4_general_ci", migration.database);
+    migration.write(&[&known, "CREATE TABLE t (id INT PRIMARY KEY)"]).await;
+    let mut body = migration.task("all");
+    body["target_config"].as_object_mut().unwrap().remove("collation_map");
+    migration.start(&body).await;
+    migration.until_replicating().await;
+    migration.write(&["INSERT INTO t VALUES (1)", "CREATE TABLE u (v VARCHAR(9) COLLATE utf8mb4_0900_ai_ci)"]).await;
+    let error = migration.until_error().await;
+    let message = error["message"].as_str().unwrap();
+    assert!(message.contains("column v") && message.contains("utf8mb4_0900_ai_ci"), "{error}");
+    assert!(message.contains("binlog.0"), "{error}");
+    assert!(error["hint"].as_str().unwrap().contains("collation_map"), "{error}");
+    assert_eq!(error["code"], 50004, "{error}");
+    assert_eq!(migration.at_target("SELECT CAST(id AS CHAR) FROM `{db}`.t").await, ["1"]);
+}
+
+#[tokio::test]
 async fn a_change_that_was_logged_as_a_statement_stops_with_code_and_place() {
     for kind in [Mariadb, Mysql] {
         let migration = Migration::between((kind, kind), true).await;

@@ -41,10 +41,12 @@ pub enum Decision {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Stop {
     pub why: String,
+    /// What an operator can do about it is another thing than with other statements: name a collation.
+    pub is_collation: bool,
 }
 
 fn stop(why: impl Into<String>) -> Stop {
-    Stop { why: why.into() }
+    Stop { why: why.into(), is_collation: false }
 }
 
 impl Decision {
@@ -219,7 +221,9 @@ impl Judge<'_> {
         self.check_hazards(statement, before.as_deref())?;
         for name in applied.created.iter().chain(&applied.changed).chain(applied.renamed.iter().map(|(_, to)| to)) {
             if let Some(shape) = catalogue.table(name) {
-                self.rules.sides.check_collations(name, shape).map_err(|error| stop(error.to_string()))?;
+                let unknown =
+                    |error: crate::replicate::error::Error| Stop { why: error.to_string(), is_collation: true };
+                self.rules.sides.check_collations(name, shape).map_err(unknown)?;
             }
         }
         let touched = self.touched()?;
