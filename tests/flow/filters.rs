@@ -133,6 +133,62 @@ async fn several_tables_go_into_one() {
 }
 
 #[tokio::test]
+async fn what_takes_one_of_several_tables_away_stops_instead_of_taking_the_others_too() {
+    for statement in [
+        "TRUNCATE TABLE part_1",
+        "DROP TABLE part_1",
+        "RENAME TABLE part_1 TO other",
+        "CREATE OR REPLACE TABLE part_1 (id INT PRIMARY KEY)",
+        "ALTER TABLE part_1 DROP COLUMN v",
+    ] {
+        let migration = Migration::between((Mariadb, Mariadb), true).await;
+        for (name, id) in [("part_1", 1), ("part_2", 2)] {
+            let make = format!("CREATE TABLE {name} (id INT PRIMARY KEY, v INT)");
+            migration.write(&[&make, &format!("INSERT INTO {name} VALUES ({id}, 0)")]).await;
+        }
+        migration.target.run(&[&format!("CREATE DATABASE `{}`", migration.database)]).await;
+        migration
+            .target
+            .run(&[&format!("CREATE TABLE `{}`.whole (id INT PRIMARY KEY, v INT)", migration.database)])
+            .await;
+        let mut body = migration.task("all");
+        let schema = &migration.database;
+        body["table_migrate_rule"] = json!([
+            {
+                "source": { "source_name": "s", "schema": schema, "table": "part_*" },
+                "target": { "schema": schema, "table": "whole" },
+            },
+            { "source": { "source_name": "s", "schema": schema, "table": "other" } },
+        ]);
+        migration.start(&body).await;
+        migration.until_replicating().await;
+        migration.write(&[statement]).await;
+        let error = migration.until_error().await;
+        let message = error["message"].as_str().unwrap();
+        assert!(message.contains("part_2") && message.contains("whole"), "{statement}: {error}");
+        assert_eq!(migration.at_target("SELECT CAST(id AS CHAR) FROM `{db}`.whole ORDER BY id").await, ["1", "2"]);
+    }
+}
+
+#[tokio::test]
+async fn several_tables_that_go_together_take_the_one_they_share_along() {
+    let migration = Migration::between((Mariadb, Mariadb), true).await;
+    migration.write(&["CREATE TABLE part_1 (id INT PRIMARY KEY)", "CREATE TABLE part_2 (id INT PRIMARY KEY)"]).await;
+    migration.target.run(&[&format!("CREATE DATABASE `{}`", migration.database)]).await;
+    migration.target.run(&[&format!("CREATE TABLE `{}`.whole (id INT PRIMARY KEY)", migration.database)]).await;
+    let mut body = migration.task("all");
+    body["table_migrate_rule"] = json!([{
+        "source": { "source_name": "s", "schema": migration.database, "table": "part_*" },
+        "target": { "schema": migration.database, "table": "whole" },
+    }]);
+    migration.start(&body).await;
+    migration.until_replicating().await;
+    migration.write(&["DROP TABLE part_1, part_2"]).await;
+    migration.until_synced().await;
+    assert!(migration.at_target(NAMES).await.is_empty());
+}
+
+#[tokio::test]
 async fn a_route_of_a_schema_takes_its_tables_but_for_those_that_a_rule_names() {
     for kind in [Mariadb, Mysql] {
         let migration = Migration::between((kind, kind), true).await;
