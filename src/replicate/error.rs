@@ -1,6 +1,6 @@
 //! What can stop replication. Every kind says where in the source's binlog it happened.
 
-use crate::model::TableName;
+use crate::model::{BinlogPosition, TableName};
 use crate::{ledger, mysql};
 
 #[derive(Debug, thiserror::Error)]
@@ -78,4 +78,33 @@ pub enum Error {
     /// Asked to stop; no error for the user.
     #[error("replication was asked to stop")]
     Stopped,
+}
+
+impl Error {
+    /// Where in the source's binlog it happened, if that is known.
+    pub fn position(&self) -> Option<BinlogPosition> {
+        let text = match self {
+            Self::Target { position, .. }
+            | Self::Refused { position, .. }
+            | Self::Mismatch { position, .. }
+            | Self::Altered { position, .. }
+            | Self::Decode { position, .. }
+            | Self::Unsupported { position, .. }
+            | Self::Structure { position, .. }
+            | Self::Statement { position, .. }
+            | Self::StatementCollation { position, .. }
+            | Self::DdlRefused { position, .. }
+            | Self::LostCascade { position, .. }
+            | Self::UndecidedDdl { position, .. } => position,
+            Self::Source { .. }
+            | Self::TargetTable { .. }
+            | Self::UnknownCollation { .. }
+            | Self::ForeignPosition { .. }
+            | Self::Ledger(_)
+            | Self::Route(_)
+            | Self::Stopped => return None,
+        };
+        // Behind it may stand the transaction's own GTID.
+        text.split_once(" gtid ").map_or(text.as_str(), |(position, _)| position).parse().ok()
+    }
 }

@@ -42,6 +42,7 @@ async fn a_child_without_its_key_at_the_target_stops_the_task_before_anything_is
     let error = migration.until_error().await;
     let message = error["message"].as_str().unwrap();
     assert!(message.contains("child") && message.contains("binlog.0"), "{error}");
+    assert!(error["position"].as_str().is_some_and(|position| message.contains(position)), "{error}");
     assert_eq!(error["code"], 50006, "{error}");
     assert!(error["hint"].as_str().unwrap().contains("foreign key"), "{error}");
     assert_eq!(migration.at_target("SELECT CAST(COUNT(*) AS CHAR) FROM `{db}`.parent").await, ["3"]);

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::migration::{Migration, TASK};
+use super::migration::{Migration, TASK, place_of};
 use super::support::compare::until_databases_equal;
 use super::support::servers::Kind::{self, Mariadb, Mysql};
 use super::support::servers::PAIRS;
@@ -112,14 +112,18 @@ async fn what_cannot_be_carried_stops_by_name_with_its_place() {
         migration.write(&["CREATE TABLE t (v INT)"]).await;
         migration.start(&migration.task("all")).await;
         migration.until_replicating().await;
+        let before = migration.place().await;
         // Each server would number the rows in an order of its own.
         migration
             .write(&["INSERT INTO t VALUES (1)", "ALTER TABLE t ADD COLUMN id INT AUTO_INCREMENT PRIMARY KEY"])
             .await;
+        let after = migration.place().await;
         let error = migration.until_error().await;
         let message = error["message"].as_str().unwrap();
         assert!(message.contains("AUTO_INCREMENT") && message.contains("binlog.0"), "{error}");
         assert!(!error["hint"].as_str().unwrap().is_empty(), "{error}");
+        let position = error["position"].as_str().and_then(place_of);
+        assert!(position.is_some_and(|position| before < position && position <= after), "{error}");
         assert_eq!(migration.at_target("SELECT CAST(COUNT(*) AS CHAR) FROM `{db}`.t").await, ["1"]);
     }
 }
