@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::migration::Migration;
+use super::migration::{Migration, TASK};
 use super::support::compare::assert_tables_equal;
 use super::support::servers::Kind::{Mariadb, Mysql};
 
@@ -168,6 +168,31 @@ async fn what_takes_one_of_several_tables_away_stops_instead_of_taking_the_other
         assert!(message.contains("part_2") && message.contains("whole"), "{statement}: {error}");
         assert_eq!(migration.at_target("SELECT CAST(id AS CHAR) FROM `{db}`.whole ORDER BY id").await, ["1", "2"]);
     }
+}
+
+#[tokio::test]
+async fn a_table_that_several_go_to_must_be_there_and_is_filled_once_it_is() {
+    let migration = Migration::between((Mariadb, Mariadb), true).await;
+    for (name, id) in [("part_1", 1), ("part_2", 2)] {
+        let make = format!("CREATE TABLE {name} (id INT PRIMARY KEY, v INT, KEY by_v (v))");
+        migration.write(&[&make, &format!("INSERT INTO {name} VALUES ({id}, 0)")]).await;
+    }
+    let mut body = migration.task("all");
+    body["table_migrate_rule"] = json!([{
+        "source": { "source_name": "s", "schema": migration.database, "table": "part_*" },
+        "target": { "schema": migration.database, "table": "whole" },
+    }]);
+    migration.start(&body).await;
+    let error = migration.until_error().await;
+    let message = error["message"].as_str().unwrap();
+    assert!(["part_1", "part_2", "whole"].iter().all(|name| message.contains(name)), "{error}");
+    assert_eq!(error["code"], 50014, "{error}");
+    let whole = format!("CREATE TABLE `{}`.whole (id INT PRIMARY KEY, v INT)", migration.database);
+    migration.target.run(&[&whole]).await;
+    migration.api().start_task(TASK).await;
+    migration.until_replicating().await;
+    migration.until_synced().await;
+    assert_eq!(migration.at_target("SELECT CAST(id AS CHAR) FROM `{db}`.whole ORDER BY id").await, ["1", "2"]);
 }
 
 #[tokio::test]
