@@ -2,6 +2,7 @@
 
 use std::cmp::Ordering;
 use std::fmt;
+use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
@@ -43,6 +44,22 @@ impl fmt::Display for BinlogPosition {
     }
 }
 
+/// A text is no `(mysql-bin.000001, 1979)`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("not a position of the form (file, offset)")]
+pub struct NoPosition;
+
+/// The form that it is printed in.
+impl FromStr for BinlogPosition {
+    type Err = NoPosition;
+
+    fn from_str(text: &str) -> Result<Self, NoPosition> {
+        let inside = text.strip_prefix('(').and_then(|text| text.strip_suffix(')')).ok_or(NoPosition)?;
+        let (file, offset) = inside.rsplit_once(", ").ok_or(NoPosition)?;
+        Ok(Self::new(file, offset.parse().map_err(|_| NoPosition)?))
+    }
+}
+
 /// A place in a source's binlog: always by file and offset, and by GTID set where the source has one.
 /// `gtid` is the set of all transactions before this place, in the server's own text form.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -64,6 +81,15 @@ impl fmt::Display for SourcePosition {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_position_is_read_as_it_is_printed() {
+        let position = BinlogPosition::new("odd, (name).000007", 5_000_000_000);
+        assert_eq!(position.to_string().parse(), Ok(position));
+        for text in ["", "()", "(b.1)", "(b.1, x)", "b.1, 4", "(b.1, -4)"] {
+            assert_eq!(text.parse::<BinlogPosition>(), Err(NoPosition), "{text}");
+        }
+    }
 
     #[test]
     fn files_are_ordered_by_number_not_by_text() {

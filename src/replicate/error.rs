@@ -1,6 +1,6 @@
 //! What can stop replication. Every kind says where in the source's binlog it happened.
 
-use crate::model::TableName;
+use crate::model::{BinlogPosition, TableName};
 use crate::{ledger, mysql};
 
 #[derive(Debug, thiserror::Error)]
@@ -45,6 +45,9 @@ pub enum Error {
     Structure { table: TableName, position: String, why: String },
     #[error("the statement at {position} is not understood: {why}: {statement}")]
     Statement { statement: String, position: String, why: String },
+    /// As [`Self::UnknownCollation`], for a structure that comes with a statement.
+    #[error("the statement at {position} cannot be run at the target: {why}: {statement}")]
+    StatementCollation { statement: String, position: String, why: String },
     #[error("the target refuses the DDL at {position}: {statement}")]
     DdlRefused {
         statement: String,
@@ -75,4 +78,33 @@ pub enum Error {
     /// Asked to stop; no error for the user.
     #[error("replication was asked to stop")]
     Stopped,
+}
+
+impl Error {
+    /// Where in the source's binlog it happened, if that is known.
+    pub fn position(&self) -> Option<BinlogPosition> {
+        let text = match self {
+            Self::Target { position, .. }
+            | Self::Refused { position, .. }
+            | Self::Mismatch { position, .. }
+            | Self::Altered { position, .. }
+            | Self::Decode { position, .. }
+            | Self::Unsupported { position, .. }
+            | Self::Structure { position, .. }
+            | Self::Statement { position, .. }
+            | Self::StatementCollation { position, .. }
+            | Self::DdlRefused { position, .. }
+            | Self::LostCascade { position, .. }
+            | Self::UndecidedDdl { position, .. } => position,
+            Self::Source { .. }
+            | Self::TargetTable { .. }
+            | Self::UnknownCollation { .. }
+            | Self::ForeignPosition { .. }
+            | Self::Ledger(_)
+            | Self::Route(_)
+            | Self::Stopped => return None,
+        };
+        // Behind it may stand the transaction's own GTID.
+        text.split_once(" gtid ").map_or(text.as_str(), |(position, _)| position).parse().ok()
+    }
 }

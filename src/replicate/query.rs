@@ -178,7 +178,11 @@ impl Applier {
             others_stand_after: self.floors.hold_others(end, gtid.as_ref()),
         };
         let decision = decide(&parsed, query, &settings, &mut self.catalogue, &rules).map_err(|stop| {
-            Error::Statement { statement: shown(&parsed.text), position: position.clone(), why: stop.why }
+            let (statement, position) = (shown(&parsed.text), position.clone());
+            match stop.is_collation {
+                true => Error::StatementCollation { statement, position, why: stop.why },
+                false => Error::Statement { statement, position, why: stop.why },
+            }
         })?;
         let nothing = matches!(&decision, Decision::PassOver { structures, .. } if structures.is_empty());
         if let Decision::PassOver { notice: Some(notice), .. } = &decision {

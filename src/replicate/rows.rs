@@ -90,8 +90,15 @@ impl Applier {
             let (child_there, parent_there) = (routed(&child.name)?, routed(parent)?);
             let connection = self.control.connection();
             let deadline = Deadline::after(ASKING);
-            if !is_kept || !self.targets.follows(connection, &child_there, &parent_there, deadline).await? {
+            if !is_kept {
                 lost.push(child);
+                continue;
+            }
+            match self.targets.table(connection, &child_there, deadline).await {
+                Ok(table) => lost.extend(child.without_repeated(&parent_there, &table.shape.foreign_keys)),
+                // One that is not there, or cannot be read, does not follow.
+                Err(Error::TargetTable { .. }) => lost.push(child),
+                Err(error) => return Err(error),
             }
         }
         Ok(lost)

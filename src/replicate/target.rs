@@ -101,18 +101,6 @@ impl TargetTables {
         Ok((cascades.has_parent(name), cascades.groups.get(name).copied()))
     }
 
-    /// Whether rows of `child` follow those of `parent`.
-    pub async fn follows(
-        &mut self,
-        connection: &mut Connection,
-        child: &TableName,
-        parent: &TableName,
-        deadline: Deadline,
-    ) -> Result<bool, Error> {
-        let cascades = self.cascades(connection, deadline).await?;
-        Ok(cascades.all.contains(&Cascade { child: child.clone(), parent: parent.clone() }))
-    }
-
     async fn cascades(&mut self, connection: &mut Connection, deadline: Deadline) -> Result<&Cascades, Error> {
         if self.cascades.is_none() {
             self.cascades = Some(Cascades::of(read_cascades(connection, deadline).await?));

@@ -1,8 +1,8 @@
 //! From an error to what users see and what happens next: one function from kind to verdict, never from text.
 
 use crate::error::{Chain, Code, Fault};
-use crate::model::TableName;
 use crate::model::report::{ErrorReport, Verdict};
+use crate::model::{SourcePosition, TableName};
 use crate::worker::error::Error;
 use crate::{ledger, load, mysql, replicate, snapshot};
 
@@ -55,7 +55,7 @@ pub fn report(error: &Error, at_us: i64) -> Option<ErrorReport> {
         Verdict::PauseFor(advice) => fault.with_workaround(advice.clone()),
         _ => fault,
     };
-    Some(ErrorReport { fault, verdict, table: table_of(error), position: None, at_us })
+    Some(ErrorReport { fault, verdict, table: table_of(error), position: position_of(error), at_us })
 }
 
 fn is_stop(error: &Error) -> bool {
@@ -267,7 +267,7 @@ fn of_replication(error: &replicate::Error) -> (Fault, Verdict) {
                  child out of it; then start again",
             ),
         ),
-        E::UnknownCollation { .. } => (
+        E::UnknownCollation { .. } | E::StatementCollation { .. } => (
             code::UNKNOWN_COLLATION.fault("").on_target(),
             pause("name the collation to use instead in target_config.collation_map, then start again"),
         ),
@@ -309,6 +309,12 @@ fn of_ledger(error: &ledger::Error) -> (Fault, Verdict) {
             pause("run a version that knows this ledger, or start the task with remove_meta to copy anew"),
         ),
     }
+}
+
+/// By file and offset alone: the GTIDs before it are not told by the event.
+fn position_of(error: &Error) -> Option<SourcePosition> {
+    let Error::Replicate(error) = error else { return None };
+    error.position().map(|binlog| SourcePosition { binlog, gtid: None })
 }
 
 fn table_of(error: &Error) -> Option<TableName> {
@@ -396,6 +402,17 @@ mod tests {
                 );
             }
         }
+    }
+
+    #[test]
+    fn an_error_of_replication_says_where_in_the_log_it_happened() {
+        let at = |position: &str| {
+            let error = replicate::Error::Unsupported { what: "it".to_owned(), position: position.to_owned() };
+            report(&error.into(), 1).and_then(|report| report.position).map(|position| position.to_string())
+        };
+        assert_eq!(at("(b.000001, 4)").as_deref(), Some("(b.000001, 4)"));
+        assert_eq!(at("(b.000001, 4) gtid 0-1-7").as_deref(), Some("(b.000001, 4)"));
+        assert_eq!(at(""), None);
     }
 
     #[test]

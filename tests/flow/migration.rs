@@ -112,7 +112,7 @@ impl Migration {
 }
 
 /// `(binlog.000001, 157)` as file and offset.
-fn place_of(text: &str) -> Option<(String, u64)> {
+pub fn place_of(text: &str) -> Option<(String, u64)> {
     let (file, offset) = text.strip_prefix('(')?.strip_suffix(')')?.split_once(", ")?;
     Some((file.to_owned(), offset.parse().ok()?))
 }

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::migration::Migration;
+use super::migration::{Migration, TASK, place_of};
 use super::support::compare::until_databases_equal;
 use super::support::servers::Kind::{self, Mariadb, Mysql};
 use super::support::servers::PAIRS;
@@ -112,14 +112,18 @@ async fn what_cannot_be_carried_stops_by_name_with_its_place() {
         migration.write(&["CREATE TABLE t (v INT)"]).await;
         migration.start(&migration.task("all")).await;
         migration.until_replicating().await;
+        let before = migration.place().await;
         // Each server would number the rows in an order of its own.
         migration
             .write(&["INSERT INTO t VALUES (1)", "ALTER TABLE t ADD COLUMN id INT AUTO_INCREMENT PRIMARY KEY"])
             .await;
+        let after = migration.place().await;
         let error = migration.until_error().await;
         let message = error["message"].as_str().unwrap();
         assert!(message.contains("AUTO_INCREMENT") && message.contains("binlog.0"), "{error}");
         assert!(!error["hint"].as_str().unwrap().is_empty(), "{error}");
+        let position = error["position"].as_str().and_then(place_of);
+        assert!(position.is_some_and(|position| before < position && position <= after), "{error}");
         assert_eq!(migration.at_target("SELECT CAST(COUNT(*) AS CHAR) FROM `{db}`.t").await, ["1"]);
     }
 }
@@ -138,4 +142,81 @@ async fn a_collation_that_the_target_does_not_know_stops_with_column_and_collati
     let message = error["message"].as_str().unwrap();
     assert!(message.contains("column v") && message.contains("utf8mb4_0900_ai_ci"), "{error}");
     assert!(error["hint"].as_str().unwrap().contains("collation_map"), "{error}");
+}
+
+#[tokio::test]
+async fn a_collation_that_comes_with_a_new_table_stops_there() {
+    let migration = Migration::between((Mysql, Mariadb), true).await;
+    let known = format!("ALTER DATABASE `{}` COLLATE utf8mb4_general_ci", migration.database);
+    migration.write(&[&known, "CREATE TABLE t (id INT PRIMARY KEY)"]).await;
+    let mut body = migration.task("all");
+    body["target_config"].as_object_mut().unwrap().remove("collation_map");
+    migration.start(&body).await;
+    migration.until_replicating().await;
+    migration.write(&["INSERT INTO t VALUES (1)", "CREATE TABLE u (v VARCHAR(9) COLLATE utf8mb4_0900_ai_ci)"]).await;
+    let error = migration.until_error().await;
+    let message = error["message"].as_str().unwrap();
+    assert!(message.contains("column v") && message.contains("utf8mb4_0900_ai_ci"), "{error}");
+    assert!(message.contains("binlog.0"), "{error}");
+    assert!(error["hint"].as_str().unwrap().contains("collation_map"), "{error}");
+    assert_eq!(error["code"], 50004, "{error}");
+    assert_eq!(migration.at_target("SELECT CAST(id AS CHAR) FROM `{db}`.t").await, ["1"]);
+}
+
+#[tokio::test]
+async fn a_change_that_was_logged_as_a_statement_stops_with_code_and_place() {
+    for kind in [Mariadb, Mysql] {
+        let migration = Migration::between((kind, kind), true).await;
+        migration.write(&["CREATE TABLE t (id INT PRIMARY KEY)"]).await;
+        migration.start(&migration.task("all")).await;
+        migration.until_replicating().await;
+        migration
+            .write(&[
+                "INSERT INTO t VALUES (1)",
+                "SET SESSION binlog_format = 'STATEMENT'",
+                "INSERT INTO t VALUES (2)",
+                "SET SESSION binlog_format = 'ROW'",
+                "INSERT INTO t VALUES (3)",
+            ])
+            .await;
+        let error = migration.until_error().await;
+        let message = error["message"].as_str().unwrap();
+        assert!(message.contains("INSERT") && message.contains("binlog_format"), "{error}");
+        assert!(message.contains("binlog.0"), "{error}");
+        assert_eq!((&error["code"], &error["next"]), (&json!(50002), &json!("pause")), "{error}");
+        let status = migration.api().subtask_status(TASK).await;
+        assert!(status["error_msg"].as_str().unwrap().contains("[code=50002:"), "{status}");
+        // What stood before it is there; nothing after it is.
+        assert_eq!(migration.at_target("SELECT CAST(id AS CHAR) FROM `{db}`.t").await, ["1"], "{kind:?}");
+    }
+}
+
+#[tokio::test]
+async fn views_triggers_routines_and_events_are_noticed_and_not_carried() {
+    for kind in [Mariadb, Mysql] {
+        let migration = Migration::between((kind, kind), true).await;
+        migration.write(&["CREATE TABLE t (id INT PRIMARY KEY, v INT)"]).await;
+        migration.start(&migration.task("all")).await;
+        migration.until_replicating().await;
+        migration
+            .write(&[
+                "CREATE VIEW seen AS SELECT id FROM t",
+                "CREATE TRIGGER raised BEFORE INSERT ON t FOR EACH ROW SET NEW.v = NEW.v + 100",
+                "CREATE PROCEDURE nothing() SELECT 1",
+                "CREATE EVENT far_away ON SCHEDULE AT '2037-01-01 00:00:00' DO SELECT 1",
+                "INSERT INTO t VALUES (1, 1)",
+            ])
+            .await;
+        let status = migration.until_synced().await;
+        migration.until_equal().await;
+        assert_eq!(migration.at_target("SELECT CAST(v AS CHAR) FROM `{db}`.t").await, ["101"], "once, at the source");
+        let notices = status["notices"].to_string();
+        for what in ["a view", "a trigger", "a stored routine", "an event"] {
+            assert!(notices.contains(&format!("{what} is not carried")), "{what}: {notices}");
+        }
+        let made = "SELECT CAST(TABLE_NAME AS CHAR) FROM information_schema.TABLES WHERE TABLE_SCHEMA = '{db}' \
+                    UNION ALL SELECT CAST(TRIGGER_NAME AS CHAR) FROM information_schema.TRIGGERS \
+                    WHERE TRIGGER_SCHEMA = '{db}'";
+        assert_eq!(migration.at_target(made).await, ["t"], "{kind:?}");
+    }
 }

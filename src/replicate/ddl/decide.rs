@@ -9,7 +9,9 @@ use std::collections::BTreeSet;
 use crate::binlog::QueryEvent;
 use crate::catalogue::{Applied, Catalogue, Settings, StoredDatabase, StoredShape, shape_changes};
 use crate::ddl::edit::{DefaultCharset, Rewrite};
-use crate::ddl::{AlterSpec, Hazard, Meaning, Named, Parsed, Statement, TableRole, event_kinds, hazards};
+use crate::ddl::{
+    AlterSpec, Hazard, Meaning, Named, Parsed, PartitionAction, Statement, TableRole, event_kinds, hazards,
+};
 use crate::filter::{EventKind, Filter, Verdict};
 use crate::ledger::StructureChange;
 use crate::model::TableName;
@@ -41,10 +43,12 @@ pub enum Decision {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Stop {
     pub why: String,
+    /// What an operator can do about it is another thing than with other statements: name a collation.
+    pub is_collation: bool,
 }
 
 fn stop(why: impl Into<String>) -> Stop {
-    Stop { why: why.into() }
+    Stop { why: why.into(), is_collation: false }
 }
 
 impl Decision {
@@ -180,6 +184,17 @@ impl Judge<'_> {
         self.rules.router.route_table(table).map_err(|error| stop(error.to_string()))
     }
 
+    /// What takes a table away, or its rows, would do so to all that are routed to its place at the target. `going`
+    /// are the tables that go with it.
+    fn check_alone(&self, table: &TableName, catalogue: &Catalogue, going: &[TableName]) -> Result<(), Stop> {
+        let target = self.route(table)?;
+        let mut others = catalogue.tables().map(|(name, _)| name).filter(|name| *name != table && self.keeps(name));
+        match others.find(|other| !going.contains(other) && self.route(other).is_ok_and(|theirs| theirs == target)) {
+            None => Ok(()),
+            Some(other) => Err(stop(format!("{other} goes to the same table {target} of the target as {table}"))),
+        }
+    }
+
     fn follow(&self, catalogue: &mut Catalogue) -> Result<Applied, Stop> {
         catalogue.apply(self.parsed, self.settings).map_err(|error| stop(error.to_string()))
     }
@@ -219,11 +234,16 @@ impl Judge<'_> {
         self.check_hazards(statement, before.as_deref())?;
         for name in applied.created.iter().chain(&applied.changed).chain(applied.renamed.iter().map(|(_, to)| to)) {
             if let Some(shape) = catalogue.table(name) {
-                self.rules.sides.check_collations(name, shape).map_err(|error| stop(error.to_string()))?;
+                let unknown =
+                    |error: crate::replicate::error::Error| Stop { why: error.to_string(), is_collation: true };
+                self.rules.sides.check_collations(name, shape).map_err(unknown)?;
             }
         }
         let touched = self.touched()?;
         let repeatable = matches!(statement, Statement::TruncateTable(_));
+        if takes_away(statement) {
+            self.check_alone(table, catalogue, &[])?;
+        }
         let statement = self.rewritten(table, &applied, catalogue)?;
         Ok(match statement {
             Some(statement) => Decision::Apply { statement, touched, repeatable, structures },
@@ -351,11 +371,13 @@ impl Judge<'_> {
         let shared = catalogue
             .databases()
             .any(|(other, _)| other != name && rules.router.route_schema(other).is_ok_and(|routed| routed == target));
+        let leaving: Vec<TableName> = tables.iter().filter(|table| !(rules.stands_after)(table)).cloned().collect();
         let mut going: Vec<TableName> = Vec::new();
-        for table in &tables {
-            if !(rules.stands_after)(table) {
-                going.push(self.route(table)?);
+        for table in &leaving {
+            if !left_out {
+                self.check_alone(table, catalogue, &leaving)?;
             }
+            going.push(self.route(table)?);
         }
         let whole = rules.filter.keeps_whole_schema(name)
             && !shared
@@ -380,7 +402,9 @@ impl Judge<'_> {
         if targets.is_empty() {
             return Decision::PassOver { notice: None, structures };
         }
-        let names: Vec<String> = targets.iter().map(TableName::to_string).collect();
+        // Several tables of the source may be one at the target.
+        let names: BTreeSet<String> = targets.iter().map(TableName::to_string).collect();
+        let names: Vec<String> = names.into_iter().collect();
         // Nothing but names is in a DROP; repeated, it finds nothing and says so in a note.
         let statement = format!("DROP TABLE IF EXISTS {}", names.join(", "));
         Decision::Apply { statement, touched: targets.to_vec(), repeatable: true, structures }
@@ -394,14 +418,23 @@ impl Judge<'_> {
         let mut structures = Vec::new();
         let mut going = Vec::new();
         let mut left_out = false;
+        let is_there = |table: &TableName, catalogue: &Catalogue| {
+            !(self.rules.stands_after)(table) && catalogue.table(table).is_some()
+        };
+        let leaving: Vec<TableName> = kept
+            .iter()
+            .filter(|table| is_there(table, catalogue) && !self.is_left_out(table, &[EventKind::DropTable]))
+            .map(|table| (*table).clone())
+            .collect();
         for table in kept {
-            if (self.rules.stands_after)(table) || catalogue.table(table).is_none() {
+            if !is_there(table, catalogue) {
                 continue;
             }
             structures.push(StructureChange { name: table.clone(), structure: None });
             if self.is_left_out(table, &[EventKind::DropTable]) {
                 left_out = true;
             } else {
+                self.check_alone(table, catalogue, &leaving)?;
                 going.push(self.route(table)?);
             }
             catalogue.forget_table(table);
@@ -452,6 +485,10 @@ impl Judge<'_> {
             if from_stands {
                 continue;
             }
+            let is_left_out = self.is_left_out(&from, &[EventKind::RenameTable]);
+            if to_stands || !(is_left_out || target_from == target_to) {
+                self.check_alone(&from, catalogue, &[])?;
+            }
             catalogue.forget_table(&from);
             structures.push(StructureChange { name: from.clone(), structure: None });
             if to_stands {
@@ -460,7 +497,7 @@ impl Judge<'_> {
                 continue;
             }
             catalogue.add_table(to.clone(), shape);
-            if self.is_left_out(&from, &[EventKind::RenameTable]) {
+            if is_left_out {
                 notices.push(format!("left out by a filter: {}", cut(&self.parsed.text)));
             } else if target_from != target_to {
                 statements.push(format!("{target_from} TO {target_to}"));
@@ -482,6 +519,27 @@ impl Judge<'_> {
                 Err(stop("it renames tables of which some were copied before it and some after; copy the task anew"))
             }
         }
+    }
+}
+
+/// Whether a statement takes rows, values or the table itself away.
+fn takes_away(statement: &Statement) -> bool {
+    match statement {
+        Statement::TruncateTable(_) => true,
+        Statement::CreateTable(create) => create.or_replace,
+        Statement::CreateTableLike(create) => create.or_replace,
+        Statement::AlterTable(alter) => alter.items.iter().any(|item| match &item.spec {
+            AlterSpec::DropColumn { .. } | AlterSpec::Rename(_) => true,
+            AlterSpec::Partition(action) => matches!(
+                action,
+                PartitionAction::Drop
+                    | PartitionAction::Truncate
+                    | PartitionAction::Exchange { .. }
+                    | PartitionAction::ConvertToTable { .. }
+            ),
+            _ => false,
+        }),
+        _ => false,
     }
 }
 

@@ -58,13 +58,33 @@ pub fn plan(present: &[Present<'_>], known: &[CopiedTable], one_position: bool) 
         plan.abandoned.extend(gone.map(|table| table.number));
     } else {
         // Replaying a parent's changes cascades into its children: they must stand at one position.
-        for group in cascade_groups(present) {
-            if group.iter().any(|name| plan.tasks.get(name).is_some_and(|task| !matches!(task, Task::Keep { .. }))) {
-                copy_anew(&mut plan, |name| group.contains(name));
+        let groups = cascade_groups(present);
+        loop {
+            let before = plan.tasks.clone();
+            for group in &groups {
+                if group.iter().any(|name| plan.tasks.get(name).is_some_and(|task| !matches!(task, Task::Keep { .. })))
+                {
+                    copy_anew(&mut plan, |name| group.contains(name));
+                }
+            }
+            let sharing = sharing_an_emptied_place(&plan, known);
+            copy_anew(&mut plan, |name| sharing.contains(name));
+            if plan.tasks == before {
+                break;
             }
         }
     }
     plan
+}
+
+/// What is begun anew or abandoned empties its table at the target, and with it the rows that others have put there.
+fn sharing_an_emptied_place(plan: &CopyPlan, known: &[CopiedTable]) -> BTreeSet<TableName> {
+    let is_emptied = |table: &&CopiedTable| {
+        plan.abandoned.contains(&table.number)
+            || matches!(plan.tasks.get(&table.source), Some(Task::CopyAnew { number }) if *number == table.number)
+    };
+    let emptied: BTreeSet<&TableName> = known.iter().filter(is_emptied).map(|table| &table.target).collect();
+    known.iter().filter(|table| emptied.contains(&table.target)).map(|table| table.source.clone()).collect()
 }
 
 fn copy_anew(plan: &mut CopyPlan, chosen: impl Fn(&TableName) -> bool) {
@@ -99,4 +119,59 @@ fn cascade_groups(present: &[Present<'_>]) -> Vec<BTreeSet<TableName>> {
 
 pub fn cascades(action: ReferenceAction) -> bool {
     matches!(action, ReferenceAction::Cascade | ReferenceAction::SetNull)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::catalogue::Collation;
+    use crate::ledger::Origin;
+
+    fn name(table: &str) -> TableName {
+        TableName::new("shop", table)
+    }
+
+    fn known(number: u32, source: &str, target: &str, state: TableState) -> CopiedTable {
+        let (source, target) = (name(source), name(target));
+        CopiedTable { number, source, target, state, origin: Origin::FoundEmpty, snapshot: 1, later: Vec::new() }
+    }
+
+    fn planned(present: &[&str], known: &[CopiedTable]) -> CopyPlan {
+        let shape = TableShape {
+            columns: Vec::new(),
+            keys: Vec::new(),
+            foreign_keys: Vec::new(),
+            collation: Collation::new("utf8mb4_bin"),
+            engine: None,
+            system_versioned: false,
+            sequence: false,
+        };
+        let names: Vec<TableName> = present.iter().map(|table| name(table)).collect();
+        let present: Vec<Present<'_>> = names.iter().map(|name| Present { name, shape: &shape }).collect();
+        plan(&present, known, false)
+    }
+
+    #[test]
+    fn a_finished_table_is_kept_beside_one_that_goes_elsewhere() {
+        let earlier = [known(1, "a", "a", TableState::Done), known(2, "b", "b", TableState::Copying)];
+        let plan = planned(&["a", "b", "c"], &earlier);
+        let expected =
+            [(name("a"), Task::Keep { number: 1 }), (name("b"), Task::CopyAnew { number: 2 }), (name("c"), Task::Copy)];
+        assert_eq!(plan, CopyPlan { tasks: BTreeMap::from(expected), abandoned: Vec::new() });
+    }
+
+    #[test]
+    fn a_finished_table_is_copied_anew_when_one_in_its_place_is() {
+        let earlier = [known(1, "a", "whole", TableState::Done), known(2, "b", "whole", TableState::Copying)];
+        let plan = planned(&["a", "b"], &earlier);
+        assert_eq!(plan.tasks[&name("a")], Task::CopyAnew { number: 1 });
+    }
+
+    #[test]
+    fn a_finished_table_is_copied_anew_when_one_in_its_place_is_abandoned() {
+        let earlier = [known(1, "a", "whole", TableState::Done), known(2, "b", "whole", TableState::Copying)];
+        let plan = planned(&["a"], &earlier);
+        assert_eq!(plan.abandoned, [2]);
+        assert_eq!(plan.tasks[&name("a")], Task::CopyAnew { number: 1 });
+    }
 }

@@ -152,7 +152,9 @@ impl Pass<'_> {
                             next - 1
                         }
                     };
-                    prepared.push(self.announce(table, number, known_line, making, deadline).await?);
+                    let one = self.announce(table, number, known_line, making, deadline).await?;
+                    check_made_once(&prepared, &one)?;
+                    prepared.push(one);
                 }
             }
         }
@@ -386,6 +388,20 @@ impl Pass<'_> {
             snapshot: Some(self.snapshot.position.clone()),
             ..LoadProgress::default()
         });
+    }
+}
+
+/// A table that several go to is made by whoever knows what it looks like.
+fn check_made_once(prepared: &[Prepared<'_>], one: &Prepared<'_>) -> Result<(), Error> {
+    let (line, is_made) = (&one.line, |line: &CopiedTable| line.origin == Origin::Made);
+    match prepared.iter().map(|other| &other.line).find(|other| other.target == line.target && is_made(other)) {
+        Some(other) if is_made(line) => Err(Error::Rules {
+            why: format!(
+                "{} and {} both go to {}, which is not there; make it first, with keys that hold the rows of both",
+                other.source, line.source, line.target
+            ),
+        }),
+        _ => Ok(()),
     }
 }
 
