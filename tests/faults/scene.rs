@@ -32,7 +32,7 @@ const TARGET_GRANTS: &str = "SELECT, INSERT, UPDATE, DELETE, CREATE, DROP, ALTER
 /// Retries come quickly, so that a round is short.
 const ARGUMENTS: [&str; 4] = ["--retry-first", "200ms", "--retry-longest", "1s"];
 /// After the writer has stopped. A server that comes back recovers first.
-const DRAIN: Duration = secs(120);
+const DRAIN: Duration = secs(180);
 
 impl Scene {
     pub async fn set((source, target): (Kind, Kind), seed: u64) -> Self {

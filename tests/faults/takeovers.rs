@@ -39,7 +39,7 @@ async fn replaced_while_frozen(kind: Kind, point: FaultPoint, passes: u32) {
     trial.writer.until_transactions(50).await;
     trial.writer.stop().await;
     let (ours, theirs) = ((&trial.source, &*trial.database), (&trial.target, &*trial.database));
-    second.api.until_synced(TASK, secs(60)).await;
+    second.api.until_synced(TASK, secs(150)).await;
     until_databases_equal(ours, theirs, secs(60)).await;
     assert_eq!(first.api.subtask_status(TASK).await["stage"], "Paused");
     assert_databases_equal(ours, theirs).await;

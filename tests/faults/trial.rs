@@ -62,7 +62,7 @@ impl Trial {
         self.writer.stop().await;
         let (ours, theirs) = ((&self.source, &*self.database), (&self.target, &*self.database));
         // Before that a table may be made anew at any moment.
-        ferrymaster.api.until_synced(TASK, secs(60)).await;
+        ferrymaster.api.until_synced(TASK, secs(150)).await;
         until_databases_equal(ours, theirs, secs(60)).await;
         let status = ferrymaster.api.until_synced(TASK, secs(20)).await;
         assert_eq!(status["stage"], "Running", "{status}");

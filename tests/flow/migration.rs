@@ -64,7 +64,7 @@ impl Migration {
     pub async fn until_synced(&self) -> Value {
         let place = self.place().await;
         self.api()
-            .until_status(TASK, &format!("to have applied up to {place:?}"), secs(90), |status| {
+            .until_status(TASK, &format!("to have applied up to {place:?}"), secs(180), |status| {
                 let sync = &status["sync_status"];
                 let applied = sync["syncer_binlog"].as_str().and_then(place_of);
                 sync["synced"] == true && applied.is_some_and(|applied| applied >= place)

@@ -14,7 +14,7 @@ async fn copied_and_followed(pair: (Kind, Kind), by_gtid: bool) {
     quiet.until_transactions(100).await;
     quiet.stop().await;
     let with_ddl = workload::start(&migration.source, &migration.database, 12, true);
-    with_ddl.until_transactions(500).await;
+    with_ddl.until_transactions(300).await;
     with_ddl.stop().await;
     let status = migration.until_synced().await;
     migration.until_equal().await;
