@@ -1,6 +1,6 @@
 //! A status says what is so: while rows are copied, while the target is out of reach, and after an error.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::migration::{Migration, TASK};
 use super::support::proxy::{Mode, Proxy};
@@ -16,6 +16,8 @@ async fn a_copy_shows_how_much_is_done_of_how_much() {
     slow.set(Mode::Delay(std::time::Duration::from_millis(40)));
     let mut body = migration.task("all");
     body["target_config"]["port"] = slow.port.into();
+    // One table after the other: side by side, all may be done between two reports of the worker.
+    body["source_config"]["full_migrate_conf"] = json!({ "export_threads": 1, "import_threads": 1 });
     migration.start(&body).await;
     let half_way = |status: &Value| {
         let load = &status["load_status"];
