@@ -54,7 +54,7 @@ pub fn start(server: &Server, database: &str, seed: u64, with_ddl: bool) -> Writ
     if with_ddl {
         steps.push(|session, random| structures(session, random).boxed());
     }
-    Writer::start_with(server, database, seed, &steps, Duration::from_millis(25))
+    Writer::start_with(server, database, seed, &steps, Duration::from_millis(50))
 }
 
 /// Unique values go round: by way of NULL, by a value nobody has, and a whole stretch by one place.
@@ -131,11 +131,11 @@ async fn sizes(session: &mut Session, random: &mut Random) -> mysql_async::Resul
         }
         1 => session.try_run(&format!("DELETE FROM tallies WHERE bucket = {}", random.below(6))).await,
         2 => {
-            let rows: Vec<String> = (0..300).map(|n| format!("({},{})", random.below(6), n % 7)).collect();
+            let rows: Vec<String> = (0..60).map(|n| format!("({},{})", random.below(6), n % 7)).collect();
             session.try_run(&format!("INSERT INTO tallies VALUES {}", rows.join(","))).await
         }
         3 => {
-            session.try_run(&format!("UPDATE tallies SET n = n + 1 WHERE bucket = {} LIMIT 25", random.below(6))).await
+            session.try_run(&format!("UPDATE tallies SET n = n + 1 WHERE bucket = {} LIMIT 10", random.below(6))).await
         }
         _ => session.try_run(&format!("INSERT INTO tallies VALUES ({}, 1)", random.below(6))).await,
     }
