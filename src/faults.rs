@@ -7,6 +7,10 @@
 //! `FAILPOINTS='before-lane-commit=20*off->return(kill)'` lets a point pass 20 times and then kills the process;
 //! `return(stop)` freezes it. Several points are separated by `;`.
 
+/// In a build that can be killed at points, a copy goes in small steps: a table of some thousand rows then has several
+/// ranges, and each range several batches, as large tables have.
+pub const SMALL_STEPS: bool = cfg!(feature = "failpoints");
+
 /// Makes the enum, its names and the list of all from one table.
 macro_rules! fault_points {
     ($($(#[doc = $doc:literal])+ $point:ident = $name:literal,)+) => {

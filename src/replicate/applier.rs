@@ -30,7 +30,7 @@ use crate::catalogue::Catalogue;
 use crate::filter::Filter;
 use crate::ledger::{Inherited, LaneSession, TransactionId};
 use crate::model::gtid::Gtid;
-use crate::model::{BinlogPosition, TableName};
+use crate::model::BinlogPosition;
 use crate::mysql::Deadline;
 use crate::route::Router;
 
@@ -384,12 +384,6 @@ impl Applier {
     pub(super) fn unsupported(&self, what: String, end: &BinlogPosition) -> Error {
         let gtid = self.state.current.as_ref().and_then(|current| current.gtid.as_ref());
         Error::Unsupported { what, position: describe(end, gtid) }
-    }
-
-    /// Whether a table's rows stand after the current transaction already.
-    pub(super) fn stands_after(&self, table: &TableName, end: &BinlogPosition) -> bool {
-        let gtid = self.state.current.as_ref().and_then(|current| current.gtid.as_ref());
-        self.floors.hold(table, end, gtid)
     }
 }
 

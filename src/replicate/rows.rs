@@ -7,11 +7,14 @@ use tokio_util::sync::CancellationToken;
 
 use super::applier::{Applier, describe};
 use super::error::Error;
+use super::floors::{ByKey, Counting};
 use super::literal;
 use super::table::{FlowParts, TableFlow, make_flow};
 use super::transaction::{Change, Image, Row, Transaction};
 use super::unlogged::{self, Child, is_silent};
 use crate::binlog::{BinlogError, RowChange, RowsEvent, RowsKind, TableMap, Value};
+use crate::catalogue::LoggedColumn;
+use crate::ddl::same_name;
 use crate::filter::{EventKind, Verdict};
 use crate::model::{BinlogPosition, TableName};
 use crate::mysql::Deadline;
@@ -49,7 +52,8 @@ impl Applier {
         let Some(map) = self.state.numbers.get(&rows.table_id).cloned() else {
             return Err(self.unsupported("rows of a table that was not described".to_owned(), end));
         };
-        if self.stands_after(&map.name, end) {
+        let counting = self.floors.counting(&map.name, end, current.gtid.as_ref());
+        if matches!(counting, Counting::None) {
             return Ok(());
         }
         let known = self.known(&map, end).await?;
@@ -65,7 +69,11 @@ impl Applier {
         if matches!(self.filter.verdict(&map.name, kind, None), Verdict::Ignore { .. }) {
             return Ok(());
         }
-        self.decode(rows, &flow, end)?;
+        let judge = match counting {
+            Counting::ByKey(by_key) => Some(self.judge(&map.name, by_key, end)?),
+            _ => None,
+        };
+        self.decode(rows, &flow, judge.as_ref(), end)?;
         self.stream_if_large(stop).await
     }
 
@@ -118,14 +126,48 @@ impl Applier {
         make_flow(&parts, &mut self.targets, self.control.connection(), Deadline::after(ASKING)).await
     }
 
+    /// Makes what judges the rows of a half-copied table by their keys.
+    fn judge(&self, table: &TableName, by_key: ByKey, end: &BinlogPosition) -> Result<Judge, Error> {
+        let shape = self.catalogue.table(table);
+        let place = |name: &String| {
+            shape?.logged_columns().iter().position(
+                |logged| matches!(logged, LoggedColumn::Declared(column) if same_name(&column.name, name)),
+            )
+        };
+        let places: Option<Vec<usize>> = by_key.key.iter().map(place).collect();
+        let places = places.filter(|places| !places.is_empty()).ok_or_else(|| Error::Structure {
+            table: table.clone(),
+            position: end.to_string(),
+            why: "it was copied in parts at several positions, by a key that it no longer has".to_owned(),
+        })?;
+        Ok(Judge { by_key, places })
+    }
+
     /// Writes every row's cells as literals and notes its keys.
-    fn decode(&mut self, rows: &RowsEvent, flow: &Arc<TableFlow>, end: &BinlogPosition) -> Result<(), Error> {
+    fn decode(
+        &mut self,
+        rows: &RowsEvent,
+        flow: &Arc<TableFlow>,
+        judge: Option<&Judge>,
+        end: &BinlogPosition,
+    ) -> Result<(), Error> {
         let failed = |cause: BinlogError| Error::Decode { position: end.to_string(), cause: Box::new(cause) };
         let Some(current) = &mut self.state.current else { return Ok(()) };
         let transaction = &mut current.transaction;
         let cascades = flow.is_parent && is_silent(rows);
         let mut reader = rows.rows(&flow.plan).map_err(failed)?;
         while let Some(RowChange { before, after }) = reader.next_row().map_err(failed)? {
+            let (before, after) = match judge {
+                Some(judge) => {
+                    let not_a_key = |place| Error::Structure {
+                        table: flow.apply.source.clone(),
+                        position: end.to_string(),
+                        why: format!("it was copied in parts by a key of integers, and column {place} holds none"),
+                    };
+                    (judge.counting(before).map_err(not_a_key)?, judge.counting(after).map_err(not_a_key)?)
+                }
+                None => (before, after),
+            };
             let mut relaxed = false;
             let mut write = |values: &[Value<'_>]| -> Result<Image, Error> {
                 let (image, has_error_value) =
@@ -165,6 +207,28 @@ impl Applier {
         let piece = std::mem::take(&mut current.transaction);
         self.state.keys.clear();
         self.send_piece(piece, false, stop).await
+    }
+}
+
+/// Tells which images of a half-copied table's rows are not in the target yet. An UPDATE is a DELETE of its old image
+/// and an INSERT of its new one, each by the position of its own stretch.
+struct Judge {
+    by_key: ByKey,
+    /// Where the key's columns stand in an image.
+    places: Vec<usize>,
+}
+
+impl Judge {
+    /// The image, if its row still lacks the change. An error is the place of a key's column that is no integer.
+    fn counting<'a, 'b>(&self, image: Option<&'a [Value<'b>]>) -> Result<Option<&'a [Value<'b>]>, usize> {
+        let Some(values) = image else { return Ok(None) };
+        let number = |place: &usize| match values.get(*place) {
+            Some(Value::Int(value)) => Ok(i128::from(*value)),
+            Some(Value::UInt(value)) => Ok(i128::from(*value)),
+            _ => Err(*place),
+        };
+        let key: Vec<i128> = self.places.iter().map(number).collect::<Result<_, _>>()?;
+        Ok(image.filter(|_| self.by_key.counts(&key)))
     }
 }
 

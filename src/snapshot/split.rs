@@ -2,6 +2,7 @@
 
 use super::error::Error;
 use super::select::{KeyForm, KeyValues, SourceTable, key_after};
+use crate::faults::SMALL_STEPS;
 use crate::mysql::{Connection, Deadline, identifier};
 
 /// Above `lower`, up to `upper`; None is unbounded.
@@ -12,7 +13,7 @@ pub struct KeyRange {
 }
 
 /// A table smaller than this is one range: opening another costs more than it gains.
-const RANGE_ROWS_MIN: u64 = 100_000;
+const RANGE_ROWS_MIN: u64 = if SMALL_STEPS { 1_000 } else { 100_000 };
 
 /// Cuts a table of about `estimated_rows` rows into at most `parts` ranges.
 pub async fn split(

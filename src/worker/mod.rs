@@ -6,6 +6,7 @@
 
 pub mod copy;
 pub mod error;
+pub mod floors;
 mod host;
 pub mod opening;
 pub mod progress;

@@ -10,18 +10,18 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use super::error::Error;
+use super::floors::floors;
 use super::opening::{Opened, our_clock_us};
 use super::progress::Progress;
 use crate::catalogue::{Catalogue, StoredDatabase, StoredShape};
 use crate::faults::FaultPoint;
-use crate::ledger::{Inherited, LaneSession, Resume, resume};
+use crate::ledger::{Inherited, LaneSession, resume};
 use crate::model::subtask::SubtaskConfig;
 use crate::model::{BinlogPosition, Endpoint, Flavor, SourcePosition};
 use crate::mysql::{BinlogStart, Connection, Deadline, Purpose};
 use crate::replicate;
 use crate::replicate::applier::{Applier, MemoryLimits, State};
 use crate::replicate::ddl::apply::settle;
-use crate::replicate::floors::Floors;
 use crate::replicate::lane::{Lane, Limits};
 use crate::replicate::low_water::Tracker;
 use crate::replicate::pulse::Pulse;
@@ -63,7 +63,7 @@ pub async fn replicate(
     let aborting = CancellationToken::new();
     let _abort_guard = aborting.clone().drop_guard();
 
-    let start = start_of(&resume, config.enable_gtid, opened.source.server.flavor);
+    let start = start_at(&resume.low_water.position, config.enable_gtid, opened.source.server.flavor);
     let server_id = server_id(&opened);
     let reader = reader::open(&config.source, start, server_id, Deadline::after(OPEN_PATIENCE)).await?;
     let events = reader.spawn(&tasks, Arc::clone(&pulse), reading.clone());
@@ -95,7 +95,7 @@ pub async fn replicate(
         facts: opened.facts.clone(),
         catalogue,
         targets: TargetTables::new(opened.sides.target.clone()),
-        floors: floors(&opened),
+        floors: floors(&opened.found),
         control: opened.control,
         shared,
         lanes,
@@ -218,23 +218,8 @@ fn catalogue(opened: &Opened, config: &SubtaskConfig) -> Result<Catalogue, Error
     Ok(catalogue)
 }
 
-/// Floors are needed only while tables stand at several positions.
-fn floors(opened: &Opened) -> Floors {
-    let snapshots = &opened.found.snapshots;
-    let (Some(latest), true) = (snapshots.iter().max_by_key(|snapshot| snapshot.number), snapshots.len() > 1) else {
-        return Floors::default();
-    };
-    let position_of =
-        |number: u32| snapshots.iter().find(|snapshot| snapshot.number == number).map(|snapshot| &snapshot.position);
-    let earlier = opened.found.tables.iter().filter(|table| table.snapshot != latest.number);
-    Floors::new(
-        &latest.position,
-        earlier.filter_map(|table| Some((table.source.clone(), position_of(table.snapshot)?))),
-    )
-}
-
-fn start_of(resume: &Resume, by_gtid: bool, flavor: Flavor) -> BinlogStart {
-    let position = &resume.low_water.position;
+/// Where to ask the source to begin.
+pub fn start_at(position: &SourcePosition, by_gtid: bool, flavor: Flavor) -> BinlogStart {
     match &position.gtid {
         Some(set) if by_gtid && (!set.is_empty() || flavor == Flavor::MySql) => BinlogStart::Gtid { set: set.clone() },
         _ => BinlogStart::Position { file: position.binlog.file.clone(), offset: position.binlog.offset },

@@ -12,6 +12,7 @@
 
 mod packets;
 mod points;
+mod resumes;
 mod scene;
 #[path = "../support/mod.rs"]
 mod support;

@@ -13,8 +13,9 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use super::keys;
+use super::remainder::Remainder;
 use super::transfer::Transfer;
-use crate::faults::FaultPoint;
+use crate::faults::{FaultPoint, SMALL_STEPS};
 use crate::ledger::{CopiedRange, CopiedTable, LaneSession, TableState};
 use crate::load::batch::{Batch, BatchBuilder};
 use crate::load::writer::{Way, way_of, write};
@@ -27,7 +28,7 @@ use crate::worker::progress::Progress;
 
 /// A batch is closed when it has this many bytes or rows.
 const BATCH_BYTES: u64 = 4 << 20;
-const BATCH_ROWS: u64 = 50_000;
+const BATCH_ROWS: u64 = if SMALL_STEPS { 500 } else { 50_000 };
 /// `wait_timeout` of a writing session is 60 s.
 pub const KEEPALIVE: Duration = Duration::from_secs(20);
 const SPLIT_PATIENCE: Duration = Duration::from_secs(600);
@@ -42,13 +43,21 @@ pub struct TableJob {
     pub estimated_rows: u64,
     /// Keys to make when its rows are there.
     pub keys: Vec<String>,
+    /// What an earlier run has left of it; None: it is read from the start.
+    pub remainder: Option<Remainder>,
     /// Ranges not yet copied; set when the table is split.
     left: AtomicUsize,
 }
 
 impl TableJob {
     pub fn new(transfer: Transfer, line: CopiedTable, estimated_rows: u64, keys: Vec<String>) -> Self {
-        Self { transfer, line, estimated_rows, keys, left: AtomicUsize::new(0) }
+        Self { transfer, line, estimated_rows, keys, remainder: None, left: AtomicUsize::new(0) }
+    }
+
+    /// The job goes on with what is left.
+    pub fn with_remainder(self, remainder: Remainder) -> Self {
+        let estimated_rows = self.estimated_rows.saturating_sub(remainder.rows());
+        Self { remainder: Some(remainder), estimated_rows, ..self }
     }
 }
 
@@ -84,7 +93,13 @@ impl Pipeline {
             }
             let Some(job) = self.queue.lock().pop_front() else { return Ok(()) };
             match job {
-                Job::Table(table) => self.split_table(source, table).await?,
+                Job::Table(table) => {
+                    if table.remainder.as_ref().is_some_and(|remainder| remainder.missing.is_empty()) {
+                        self.finish_table(target, &table, false).await?;
+                    } else {
+                        self.split_table(source, table).await?;
+                    }
+                }
                 Job::Range { table, number, range, only } => {
                     self.copy_range(source, target, &mut way, &table, number, &range, only).await?;
                     if table.left.fetch_sub(1, Ordering::AcqRel) == 1 {
@@ -97,14 +112,19 @@ impl Pipeline {
 
     /// Puts the table's ranges at the head of the queue, so that a table is finished before the next is begun.
     async fn split_table(&self, source: &mut Connection, table: Arc<TableJob>) -> Result<(), Error> {
-        let parts = self.pairs * RANGES_A_PAIR;
-        let deadline = Deadline::after(SPLIT_PATIENCE);
-        let ranges = split(source, &table.transfer.source, table.estimated_rows, parts, deadline).await?;
+        let ranges = match &table.remainder {
+            Some(remainder) => remainder.missing.clone(),
+            None => {
+                let parts = self.pairs * RANGES_A_PAIR;
+                let deadline = Deadline::after(SPLIT_PATIENCE);
+                let ranges = split(source, &table.transfer.source, table.estimated_rows, parts, deadline).await?;
+                (0..).zip(ranges).collect()
+            }
+        };
         table.left.store(ranges.len(), Ordering::Release);
-        let only = ranges.len() == 1;
+        let only = ranges.len() == 1 && table.remainder.is_none();
         let mut queue = self.queue.lock();
-        for (number, range) in ranges.into_iter().enumerate().rev() {
-            let number = u32::try_from(number).unwrap_or(u32::MAX);
+        for (number, range) in ranges.into_iter().rev() {
             queue.push_front(Job::Range { table: Arc::clone(&table), number, range, only });
         }
         Ok(())

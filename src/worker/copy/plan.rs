@@ -19,6 +19,8 @@ pub enum Task {
     Copy,
     /// An earlier run did not finish it: what it left in the target goes, and it is read from the new snapshot.
     CopyAnew { number: u32 },
+    /// An earlier run copied some of its stretches, which stay; the others are read from the new snapshot.
+    Continue { number: u32 },
     /// An earlier run copied all of its rows; they stand at its snapshot's position.
     Keep { number: u32 },
 }
@@ -32,7 +34,13 @@ pub struct CopyPlan {
 
 /// Compares what the source holds with what earlier runs have done. `one_position`: all tables must stand at one
 /// position (mode `full`, which has no replay to bring them together), so nothing is kept unless all is.
-pub fn plan(present: &[Present<'_>], known: &[CopiedTable], one_position: bool) -> CopyPlan {
+/// `may_continue`: the numbers of half-copied tables whose stretches may stand at several positions.
+pub fn plan(
+    present: &[Present<'_>],
+    known: &[CopiedTable],
+    may_continue: &BTreeSet<u32>,
+    one_position: bool,
+) -> CopyPlan {
     let by_name: BTreeMap<&TableName, &CopiedTable> = known.iter().map(|table| (&table.source, table)).collect();
     let finished = |table: &CopiedTable| matches!(table.state, TableState::Copied | TableState::Done);
     let mut plan = CopyPlan::default();
@@ -40,6 +48,9 @@ pub fn plan(present: &[Present<'_>], known: &[CopiedTable], one_position: bool) 
         let task = match by_name.get(table.name) {
             None => Task::Copy,
             Some(known) if finished(known) => Task::Keep { number: known.number },
+            Some(known) if may_continue.contains(&known.number) && !one_position => {
+                Task::Continue { number: known.number }
+            }
             Some(known) => Task::CopyAnew { number: known.number },
         };
         plan.tasks.insert(table.name.clone(), task);
@@ -89,7 +100,7 @@ fn sharing_an_emptied_place(plan: &CopyPlan, known: &[CopiedTable]) -> BTreeSet<
 
 fn copy_anew(plan: &mut CopyPlan, chosen: impl Fn(&TableName) -> bool) {
     for (name, task) in &mut plan.tasks {
-        if let Task::Keep { number } = *task
+        if let Task::Keep { number } | Task::Continue { number } = *task
             && chosen(name)
         {
             *task = Task::CopyAnew { number };
@@ -148,7 +159,7 @@ mod tests {
         };
         let names: Vec<TableName> = present.iter().map(|table| name(table)).collect();
         let present: Vec<Present<'_>> = names.iter().map(|name| Present { name, shape: &shape }).collect();
-        plan(&present, known, false)
+        plan(&present, known, &BTreeSet::from([9]), false)
     }
 
     #[test]
@@ -165,6 +176,20 @@ mod tests {
         let earlier = [known(1, "a", "whole", TableState::Done), known(2, "b", "whole", TableState::Copying)];
         let plan = planned(&["a", "b"], &earlier);
         assert_eq!(plan.tasks[&name("a")], Task::CopyAnew { number: 1 });
+    }
+
+    #[test]
+    fn a_half_copied_table_is_gone_on_with_where_it_may_be() {
+        let half = |number, table: &str| known(number, table, table, TableState::Copying);
+        let plan = planned(&["a", "b"], &[half(8, "a"), half(9, "b")]);
+        let expected = [(name("a"), Task::CopyAnew { number: 8 }), (name("b"), Task::Continue { number: 9 })];
+        assert_eq!(plan.tasks, BTreeMap::from(expected));
+    }
+
+    #[test]
+    fn a_half_copied_table_is_copied_anew_when_one_in_its_place_is() {
+        let earlier = [known(8, "a", "whole", TableState::Copying), known(9, "b", "whole", TableState::Copying)];
+        assert_eq!(planned(&["a", "b"], &earlier).tasks[&name("b")], Task::CopyAnew { number: 9 });
     }
 
     #[test]

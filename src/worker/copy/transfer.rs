@@ -90,6 +90,24 @@ fn reading_key(shape: &TableShape, columns: &[CopiedColumn]) -> Vec<KeyColumn> {
     primary.chain(others).find_map(|key| key_columns(shape, key, columns)).unwrap_or_default()
 }
 
+/// The columns of the key that the table is read by, if all are integers and the table has no other unique key. Only
+/// such a table can stand at several positions: which stretch a row belongs to is known here, and no value can collide
+/// with one of another stretch.
+pub fn integer_key(shape: &TableShape) -> Option<Vec<String>> {
+    let mut unique = shape.unique_keys();
+    let (key, None) = (unique.next()?, unique.next()) else { return None };
+    if shape.system_versioned || shape.sequence {
+        return None;
+    }
+    let is_plain = |column: &Column| {
+        matches!(column.column_type, ColumnType::Int { .. }) && !column.nullable && column.is_writable()
+    };
+    let is_whole = !key.hashed && key.parts.iter().all(|part| part.prefix.is_none() && !part.descending);
+    let names: Vec<String> = key.columns().map(ToOwned::to_owned).collect();
+    let all_are = names.len() == key.parts.len() && names.iter().all(|name| shape.column(name).is_some_and(is_plain));
+    (is_whole && all_are).then_some(names)
+}
+
 fn key_columns(shape: &TableShape, key: &Key, columns: &[CopiedColumn]) -> Option<Vec<KeyColumn>> {
     let whole = key.parts.iter().all(|part| part.prefix.is_none() && !part.descending) && !key.hashed;
     if !whole || key.columns().count() != key.parts.len() {
