@@ -29,8 +29,8 @@ use crate::binlog::{Event, EventBody, TableMap};
 use crate::catalogue::Catalogue;
 use crate::filter::Filter;
 use crate::ledger::{Inherited, LaneSession, TransactionId};
-use crate::model::gtid::Gtid;
 use crate::model::BinlogPosition;
+use crate::model::gtid::Gtid;
 use crate::mysql::Deadline;
 use crate::route::Router;
 

@@ -174,8 +174,7 @@ mod tests {
     fn a_table_counts_from_its_own_snapshot_and_an_unknown_name_from_the_latest() {
         let mut floors = Floors::new(&at(500));
         floors.set(TableName::new("d", "early"), &at(100));
-        let holds =
-            |floors: &Floors, table: &str, offset| floors.hold(&TableName::new("d", table), &end(offset), None);
+        let holds = |floors: &Floors, table: &str, offset| floors.hold(&TableName::new("d", table), &end(offset), None);
         assert!(holds(&floors, "early", 100) && !holds(&floors, "early", 300));
         assert!(holds(&floors, "late", 300) && holds(&floors, "late", 500) && !holds(&floors, "late", 600));
         floors.pass(&end(500), None);

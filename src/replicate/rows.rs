@@ -130,9 +130,10 @@ impl Applier {
     fn judge(&self, table: &TableName, by_key: ByKey, end: &BinlogPosition) -> Result<Judge, Error> {
         let shape = self.catalogue.table(table);
         let place = |name: &String| {
-            shape?.logged_columns().iter().position(
-                |logged| matches!(logged, LoggedColumn::Declared(column) if same_name(&column.name, name)),
-            )
+            shape?
+                .logged_columns()
+                .iter()
+                .position(|logged| matches!(logged, LoggedColumn::Declared(column) if same_name(&column.name, name)))
         };
         let places: Option<Vec<usize>> = by_key.key.iter().map(place).collect();
         let places = places.filter(|places| !places.is_empty()).ok_or_else(|| Error::Structure {

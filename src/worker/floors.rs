@@ -50,7 +50,9 @@ fn stretches(found: &Found, table: &CopiedTable, ranges: &[&CopiedRange]) -> Str
     let bound = |text: &Option<String>| -> Option<IntegerKey> { text.as_deref().and_then(integer_key) };
     let mut ranges: Vec<_> = ranges
         .iter()
-        .filter_map(|range| Some((bound(&range.lower), (bound(&range.upper), position_of(found, range.snapshot)?.clone()))))
+        .filter_map(|range| {
+            Some((bound(&range.lower), (bound(&range.upper), position_of(found, range.snapshot)?.clone())))
+        })
         .collect();
     ranges.sort_by(|one, other| one.0.cmp(&other.0));
     Stretches { key, ranges: ranges.into_iter().map(|(_, range)| range).collect() }

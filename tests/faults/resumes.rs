@@ -103,7 +103,7 @@ impl Half {
         until_databases_equal(ours, theirs, secs(20)).await;
         let status = next.api.until_synced(TASK, secs(20)).await;
         assert_eq!(status["stage"], "Running", "{status}");
-        (identity(&self.target, &self.database).await, events(&status))
+        (identity(&self.target, &self.database).await, notices(&status))
     }
 }
 
@@ -111,9 +111,9 @@ async fn start(failpoints: &str) -> Ferrymaster {
     Ferrymaster::start_with(Start { environment: &[("FAILPOINTS", failpoints)], ..Start::default() }).await
 }
 
-fn events(status: &Value) -> Vec<String> {
-    let text = |event: &Value| event["text"].as_str().unwrap_or_default().to_owned();
-    status["events"].as_array().unwrap_or_else(|| panic!("no events: {status}")).iter().map(text).collect()
+fn notices(status: &Value) -> Vec<String> {
+    let text = |notice: &Value| notice["text"].as_str().unwrap_or_default().to_owned();
+    status["notices"].as_array().map(|notices| notices.iter().map(text).collect()).unwrap_or_default()
 }
 
 /// InnoDB's number of the table, which another table of that name does not have.
@@ -152,8 +152,9 @@ async fn goes_on(kind: Kind) {
     let half = Half::copied(kind, PLAIN, PLAIN_VALUES, 5).await;
     half.meanwhile(&ACROSS_BORDERS).await;
     let before = half.identity;
-    let (after, events) = half.until_equal().await;
-    assert_eq!(before, after, "it was made anew: {events:?}");
+    let (after, notices) = half.until_equal().await;
+    assert_eq!(before, after, "it was made anew: {notices:?}");
+    assert!(notices.iter().any(|notice| notice.contains("wide` goes on where its copy was")), "{notices:?}");
 }
 
 async fn goes_on_again_and_again(kind: Kind) {
@@ -164,8 +165,9 @@ async fn goes_on_again_and_again(kind: Kind) {
     half.meanwhile(&["UPDATE wide SET id = id + 200000 WHERE id % 13 = 0", "DELETE FROM wide WHERE id % 17 = 0"]).await;
     let half = half.killed_again(2).await;
     half.meanwhile(&["UPDATE wide SET id = id - 200000, v = 0 WHERE id > 200000 AND id % 2 = 0"]).await;
-    let (after, events) = half.until_equal().await;
-    assert_eq!(before, after, "it was made anew: {events:?}");
+    let (after, notices) = half.until_equal().await;
+    assert_eq!(before, after, "it was made anew: {notices:?}");
+    assert!(notices.iter().any(|notice| notice.contains("wide` goes on where its copy was")), "{notices:?}");
 }
 
 async fn goes_on_by_several_columns(kind: Kind) {
@@ -178,17 +180,18 @@ async fn goes_on_by_several_columns(kind: Kind) {
     ])
     .await;
     let before = half.identity;
-    let (after, events) = half.until_equal().await;
-    assert_eq!(before, after, "it was made anew: {events:?}");
+    let (after, notices) = half.until_equal().await;
+    assert_eq!(before, after, "it was made anew: {notices:?}");
+    assert!(notices.iter().any(|notice| notice.contains("wide` goes on where its copy was")), "{notices:?}");
 }
 
 /// Reads the table again, and says why in words that hold `why`.
 async fn is_read_again(kind: Kind, columns: &str, values: &str, meanwhile: &[&str], why: &str) {
     let half = Half::copied(kind, columns, values, 5).await;
     half.meanwhile(meanwhile).await;
-    let (_, events) = half.until_equal().await;
-    let is_told = |event: &String| event.contains("wide` was half copied and is read again") && event.contains(why);
-    assert!(events.iter().any(is_told), "{why}: {events:?}");
+    let (_, notices) = half.until_equal().await;
+    let is_told = |notice: &String| notice.contains("wide` was half copied and is read again") && notice.contains(why);
+    assert!(notices.iter().any(is_told), "{why}: {notices:?}");
 }
 
 async fn changed_meanwhile(kind: Kind, statements: &[&str]) {
@@ -205,8 +208,11 @@ const SAME_SHAPE: [&str; 4] = [
     "ALTER TABLE wide ALTER COLUMN name DROP DEFAULT",
     "ALTER TABLE wide MODIFY name VARCHAR(20)",
 ];
-const SWAPPED: [&str; 3] =
-    ["CREATE TABLE other LIKE wide", "INSERT INTO other VALUES (1, 1, 'other')", "RENAME TABLE wide TO w, other TO wide"];
+const SWAPPED: [&str; 3] = [
+    "CREATE TABLE other LIKE wide",
+    "INSERT INTO other VALUES (1, 1, 'other')",
+    "RENAME TABLE wide TO w, other TO wide",
+];
 
 async fn a_unique_value_moves(kind: Kind) {
     let columns = "id INT NOT NULL PRIMARY KEY, place INT, name VARCHAR(20), UNIQUE KEY (place)";

@@ -42,12 +42,7 @@ pub async fn changed(
     control: &mut LaneSession,
     stop: &CancellationToken,
 ) -> Result<Option<BTreeSet<TableName>>, Error> {
-    let reader = reader::open(
-        stretch.source,
-        stretch.start.clone(),
-        stretch.server_id,
-        Deadline::after(OPEN_PATIENCE),
-    );
+    let reader = reader::open(stretch.source, stretch.start.clone(), stretch.server_id, Deadline::after(OPEN_PATIENCE));
     let reader = match reader.await {
         Err(error) if is_gone(&error) => return Ok(None),
         reader => reader?,
@@ -109,9 +104,9 @@ fn names(query: &QueryEvent, table: &TableName, facts: &SourceFacts) -> bool {
     let is_plain = |name: &str| name.bytes().all(is_name_byte);
     let has = |name: &str| {
         !is_plain(name)
-            || text.split(|letter: char| !letter.is_ascii() || !is_name_byte(letter as u8)).any(|word| {
-                word.eq_ignore_ascii_case(name)
-            })
+            || text
+                .split(|letter: char| !letter.is_ascii() || !is_name_byte(letter as u8))
+                .any(|word| word.eq_ignore_ascii_case(name))
     };
     has(&table.table) || (has(&table.schema) && (has("database") || has("schema")))
 }

@@ -134,6 +134,9 @@ impl Pass<'_> {
             tables.push(self.job(one, deadline).await?);
         }
         for (one, remainder) in continued {
+            let rows = remainder.rows();
+            let told = format!("{} goes on where its copy was: {rows} rows are there already", one.line.source);
+            self.progress.note(our_clock_us(), told);
             self.record_remainder(&one.line, &remainder).await?;
             let job = self.job(one, deadline).await?;
             tables.push(job.with_remainder(remainder));
@@ -398,4 +401,3 @@ fn describe(misfit: &Misfit) -> String {
         Misfit::Generated { column } => format!("its column `{column}` is generated, the source's is not"),
     }
 }
-
