@@ -100,17 +100,47 @@ fn names(query: &QueryEvent, table: &TableName, facts: &SourceFacts) -> bool {
     ) {
         return false;
     }
-    // Names of other letters may be written in another character set, or quoted with doubled quotes.
-    let is_plain = |name: &str| name.bytes().all(is_name_byte);
+    may_concern(&text, &query.schema, table)
+}
+
+/// Whether the table's name is among the words of a statement that ran in `session_schema`, or its database's in one
+/// about databases. Errs on the side of yes.
+fn may_concern(text: &str, session_schema: &str, table: &TableName) -> bool {
     let has = |name: &str| {
-        !is_plain(name)
-            || text
-                .split(|letter: char| !letter.is_ascii() || !is_name_byte(letter as u8))
-                .any(|word| word.eq_ignore_ascii_case(name))
+        let words = || text.split(|letter: char| !u8::try_from(letter).is_ok_and(is_name_byte));
+        // Names of other letters may be written in another character set, or quoted with doubled quotes.
+        !name.bytes().all(is_name_byte) || words().any(|word| word.eq_ignore_ascii_case(name))
     };
-    has(&table.table) || (has(&table.schema) && (has("database") || has("schema")))
+    let in_its_schema = session_schema.eq_ignore_ascii_case(&table.schema) || has(&table.schema);
+    in_its_schema && (has(&table.table) || has("database") || has("schema"))
 }
 
 fn is_name_byte(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'$'
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_statement_concerns_the_table_whose_name_it_has_in_whichever_way_it_is_written() {
+        let table = TableName::new("shop", "wide");
+        let concerns = |text: &str, schema: &str| may_concern(text, schema, &table);
+        assert!(concerns("ALTER TABLE `Wide` ADD x INT", "shop"));
+        assert!(concerns("rename table a.b to shop.wide", "other"));
+        assert!(concerns("TRUNCATE /*!40000 wide*/", "Shop"));
+        assert!(concerns("DROP DATABASE shop", ""));
+        assert!(concerns("ALTER SCHEMA DEFAULT CHARACTER SET latin1", "shop"));
+        assert!(!concerns("ALTER TABLE wide ADD x INT", "other"));
+        assert!(!concerns("ALTER TABLE wider ADD x INT", "shop"));
+        assert!(!concerns("DROP DATABASE another", "other"));
+    }
+
+    #[test]
+    fn a_name_of_other_letters_is_concerned_by_every_statement_of_its_schema() {
+        let table = TableName::new("shop", "größe");
+        assert!(may_concern("ALTER TABLE x ADD y INT", "shop", &table));
+        assert!(!may_concern("ALTER TABLE x ADD y INT", "other", &table));
+    }
 }
