@@ -19,6 +19,7 @@ use super::statement::{Statement, name_row};
 use super::transaction::Transaction;
 use crate::faults::FaultPoint;
 use crate::ledger::{self, AppliedSet, LaneSession, TransactionId};
+use crate::model::TableName;
 use crate::mysql::{self, Deadline, Done};
 
 /// What a lane is sent.
@@ -55,6 +56,8 @@ const PASSING_TRIES: u32 = 12;
 const KEEPALIVE: Duration = Duration::from_secs(20);
 /// A lane waits when its set of applied transactions above the low-water would grow beyond this.
 const APPLIED_MAX: usize = 4096;
+/// The head of a packet inside of a transaction.
+const NOTHING: &str = "DO 0";
 /// Deprecations: the server would rather have another word, and the value is as sent.
 const HARMLESS_WARNINGS: [u16; 6] = [1287, 1681, 3719, 3720, 3778, 4095];
 
@@ -70,6 +73,8 @@ pub struct Lane {
     /// Committed by this lane and above the low-water, as far as known.
     recent: VecDeque<(u64, TransactionId)>,
     applied: AppliedSet,
+    /// Target tables without a key in which a row that went had a twin that stayed.
+    with_twins: HashSet<TableName>,
     /// Target tables whose warnings were looked at and are harmless.
     warns_harmlessly: HashSet<String>,
     piece_is_open: bool,
@@ -94,6 +99,7 @@ impl Lane {
             limits,
             recent: VecDeque::new(),
             applied: AppliedSet::default(),
+            with_twins: HashSet::new(),
             warns_harmlessly: HashSet::new(),
             piece_is_open: false,
         }
@@ -187,14 +193,24 @@ impl Lane {
     }
 
     async fn commit_group(&mut self, group: Vec<Transaction>) -> Result<(), Error> {
-        let statements = merged(&group);
-        match self.commit(&group, &statements).await {
-            Ok(()) => {}
-            Err(error) if is_for_whole_run(&error) => return Err(error),
-            // A mismatch, a refusal or a warning: the group's own order and shape may be to blame, or one row is.
-            Err(first) => self.commit_one_by_one(&group, first).await?,
+        loop {
+            let statements = merged(&group, &self.with_twins);
+            match self.commit(&group, &statements).await {
+                Ok(()) => return Ok(()),
+                Err(error) if is_for_whole_run(&error) => return Err(error),
+                Err(error) if self.learns_of_twins(&error) => {}
+                // A mismatch, a refusal or a warning: the group's own order and shape may be to blame, or one row is.
+                Err(first) => return self.commit_one_by_one(&group, first).await,
+            }
         }
-        Ok(())
+    }
+
+    /// Whether an error came from rows that were taken as if they had no twins, in a table that is new in this.
+    fn learns_of_twins(&mut self, error: &Error) -> bool {
+        match error {
+            Error::Mismatch { table, expected, found, .. } if found > expected => self.with_twins.insert(table.clone()),
+            _ => false,
+        }
     }
 
     async fn commit_one_by_one(&mut self, group: &[Transaction], first: Error) -> Result<(), Error> {
@@ -356,14 +372,28 @@ impl Lane {
         });
     }
 
-    /// A piece of a large transaction. What it changed cannot be tried again from here: the run begins anew.
+    /// A piece of a large transaction. An error of the connection is the whole transaction's, and the run begins
+    /// anew; any other is looked at within the piece, so that it has its row.
     async fn apply_piece(&mut self, piece: Transaction, last: bool) -> Result<(), Error> {
         let deadline = Deadline::after(GROUP_PATIENCE);
         let group = std::slice::from_ref(&piece);
-        let head = if self.piece_is_open { "DO 0" } else { "BEGIN" };
+        let begin = if self.piece_is_open { NOTHING } else { "BEGIN" };
         self.piece_is_open = true;
-        let statements = merged(group);
-        let bytes = self.send(group, &statements, head, deadline).await?;
+        for sql in [begin, "SAVEPOINT piece"] {
+            self.run_of_piece(sql, deadline).await?;
+        }
+        let bytes = loop {
+            let statements = merged(group, &self.with_twins);
+            let error = match self.send(group, &statements, NOTHING, deadline).await {
+                Ok(bytes) => break bytes,
+                Err(error) if is_for_whole_run(&error) => return Err(error),
+                Err(error) => error,
+            };
+            self.run_of_piece("ROLLBACK TO SAVEPOINT piece", deadline).await?;
+            if !self.learns_of_twins(&error) {
+                break self.send(group, &one_by_one(&piece), NOTHING, deadline).await?;
+            }
+        };
         if last {
             self.write_progress_and_commit(group, deadline).await?;
             self.piece_is_open = false;
@@ -379,6 +409,11 @@ impl Lane {
             });
         }
         Ok(())
+    }
+
+    async fn run_of_piece(&mut self, sql: &str, deadline: Deadline) -> Result<(), Error> {
+        let failed = |cause| Error::Target { doing: "apply a piece to", position: String::new(), cause };
+        self.session.connection().run(sql, "applying a piece", deadline).await.map(|_| ()).map_err(failed)
     }
 }
 

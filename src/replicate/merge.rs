@@ -2,28 +2,23 @@
 //!
 //! Within a group all commits together, so only the last state of each row matters. For a table with a key the
 //! changes of one row become one, and the table's statements go out as: deletes, updates, inserts. That order is
-//! right as long as no update changes another unique key of the table; where one does, and for tables without a key
-//! or tied by cascades, the changes keep their order and only neighbours of one kind are put together.
+//! right as long as no update changes another unique key of the table; where one does, and for tables that are tied by
+//! cascades, the changes keep their order and only neighbours of one kind are put together. Of a table without a key
+//! see [`super::multiset`].
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use foldhash::fast::FixedState;
 
+use super::multiset::{Place, difference};
 use super::statement::{Statement, delete, delete_many, insert_head, row_values, update};
 use super::transaction::{ApplyTable, CellText, Change, Image, Row, Transaction};
+use crate::model::TableName;
 
 /// A statement's size: large enough that its overhead vanishes, small enough for every server.
 const STATEMENT_BYTES: usize = 256 * 1024;
 const DELETE_ROWS: usize = 500;
-
-/// A row of one of the group's transactions.
-#[derive(Debug, Clone, Copy)]
-struct Place {
-    transaction: usize,
-    change: usize,
-    image: Image,
-}
 
 /// What a row was before the group and is after it.
 #[derive(Debug, Clone, Copy)]
@@ -35,8 +30,9 @@ struct Net {
 /// A table with its changes, each as (transaction, change).
 type TableChanges = (Arc<ApplyTable>, Vec<(usize, usize)>);
 
-/// The statements of a group, in the order they must be sent.
-pub fn merged(group: &[Transaction]) -> Vec<Statement> {
+/// The statements of a group, in the order they must be sent. `with_twins`: target tables without a key in which rows
+/// that go have had twins that stay.
+pub fn merged(group: &[Transaction], with_twins: &HashSet<TableName>) -> Vec<Statement> {
     let mut statements = Vec::new();
     let mut tables: Vec<TableChanges> = Vec::new();
     let mut ordered: Vec<(usize, usize)> = Vec::new();
@@ -73,6 +69,16 @@ pub fn merged(group: &[Transaction]) -> Vec<Statement> {
     });
     ordered.sort_unstable();
     for (table, changes) in &tables {
+        if table.is_multiset {
+            let difference = difference(group, table, changes, with_twins.contains(&table.target));
+            statements.extend(difference.deletes);
+            let mut insert = InsertBuilder::default();
+            for place in difference.inserts {
+                insert.add(group, table, place, &mut statements);
+            }
+            insert.flush(&mut statements);
+            continue;
+        }
         match net_changes(group, table, changes) {
             Some(net) => net_statements(group, table, &net, &mut statements),
             None => in_order(group, changes, &mut statements),
@@ -93,10 +99,6 @@ pub fn one_by_one(transaction: &Transaction) -> Vec<Statement> {
 
 fn changes_at<'a>(group: &'a [Transaction], at: &'a [(usize, usize)]) -> impl Iterator<Item = &'a Change> {
     at.iter().filter_map(|&(transaction, change)| group.get(transaction)?.changes.get(change))
-}
-
-fn cells(group: &[Transaction], place: Place) -> Option<&CellText> {
-    group.get(place.transaction).map(|transaction| &transaction.cells)
 }
 
 /// The cells of the given columns, as one string of bytes that is the same for the same values only.
@@ -207,13 +209,13 @@ fn net_statements(group: &[Transaction], table: &Arc<ApplyTable>, net: &[Net], o
     }
     for some in deletes.chunks(DELETE_ROWS) {
         let rows: Vec<(&CellText, Image)> =
-            some.iter().filter_map(|place| Some((cells(group, *place)?, place.image))).collect();
+            some.iter().filter_map(|place| Some((place.cells(group)?, place.image))).collect();
         let mut sql = Vec::new();
         delete_many(&mut sql, table, &rows);
         out.extend(some.first().map(|place| statement(sql, rows.len() as u64, table, *place)));
     }
     for (before, after) in updates {
-        let (Some(old), Some(new)) = (cells(group, before), cells(group, after)) else { continue };
+        let (Some(old), Some(new)) = (before.cells(group), after.cells(group)) else { continue };
         let mut sql = Vec::new();
         if update(&mut sql, table, (old, before.image), (new, after.image)) {
             out.push(statement(sql, 1, table, after));
@@ -227,7 +229,7 @@ fn net_statements(group: &[Transaction], table: &Arc<ApplyTable>, net: &[Net], o
 }
 
 fn changes_unique(group: &[Transaction], table: &ApplyTable, before: Place, after: Place) -> bool {
-    let (Some(old), Some(new)) = (cells(group, before), cells(group, after)) else { return true };
+    let (Some(old), Some(new)) = (before.cells(group), after.cells(group)) else { return true };
     table.other_unique.iter().flatten().any(|&column| old.get(before.image, column) != new.get(after.image, column))
 }
 
@@ -250,7 +252,7 @@ struct InsertBuilder {
 
 impl InsertBuilder {
     fn add(&mut self, group: &[Transaction], table: &Arc<ApplyTable>, place: Place, out: &mut Vec<Statement>) {
-        let Some(cells) = cells(group, place) else { return };
+        let Some(cells) = place.cells(group) else { return };
         if self.open.as_ref().is_some_and(|open| !Arc::ptr_eq(&open.table, table) || open.sql.len() > STATEMENT_BYTES) {
             self.flush(out);
         }
@@ -315,7 +317,6 @@ fn marked(mut statement: Statement, change: &Change) -> Statement {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::TableName;
     use crate::replicate::transaction::{ApplyColumn, Compare};
 
     fn table(identity: &[usize], other_unique: &[&[usize]]) -> Arc<ApplyTable> {
@@ -328,7 +329,14 @@ mod tests {
             other_unique: other_unique.iter().map(|columns| columns.to_vec()).collect(),
             always_set: Vec::new(),
             keeps_order: false,
+            is_multiset: false,
+            lead: None,
         })
+    }
+
+    fn multiset() -> Arc<ApplyTable> {
+        let table = table(&[], &[]);
+        Arc::new(ApplyTable { is_multiset: true, lead: Some(0), ..(*table).clone() })
     }
 
     type Literals<'a> = [&'a str; 3];
@@ -376,7 +384,7 @@ mod tests {
         }
 
         fn statements(&self) -> Vec<(String, u64)> {
-            merged(std::slice::from_ref(&self.transaction))
+            merged(std::slice::from_ref(&self.transaction), &HashSet::new())
                 .into_iter()
                 .map(|statement| (String::from_utf8(statement.sql).expect("text"), statement.expected_rows))
                 .collect()
@@ -450,7 +458,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_without_a_key_are_found_by_every_byte_one_at_a_time() {
+    fn rows_without_a_key_in_a_table_with_more_columns_are_found_by_every_byte() {
         let group = Group::new(table(&[], &[])).delete(["1", "NULL", "'a'"]).insert(["1", "1", "'b'"]);
         assert_eq!(
             group.statements(),
@@ -462,6 +470,54 @@ mod tests {
                     1
                 ),
                 ("INSERT INTO `d`.`t` (`id`,`u`,`v`) VALUES (1,1,'b')".into(), 1),
+            ]
+        );
+    }
+
+    #[test]
+    fn rows_without_a_key_go_together_by_the_columns_that_are_null() {
+        let group = Group::new(multiset())
+            .delete(["1", "NULL", "'a'"])
+            .update(["2", "2", "'b'"], ["2", "3", "'b'"])
+            .delete(["5", "NULL", "'c'"])
+            .insert(["4", "4", "'d'"])
+            .delete(["6", "6", "'e'"])
+            .delete(["4", "4", "'d'"]);
+        assert_eq!(
+            group.statements(),
+            [
+                (
+                    "DELETE FROM `d`.`t` WHERE (`id` IN (2,6) AND (`id`,`u`,CAST(`v` AS BINARY)) IN \
+                     ((2,2,CAST('b' AS BINARY)),(6,6,CAST('e' AS BINARY)))) OR (`u` IS NULL AND `id` IN (1,5) AND \
+                     (`id`,CAST(`v` AS BINARY)) IN ((1,CAST('a' AS BINARY)),(5,CAST('c' AS BINARY))))"
+                        .into(),
+                    4
+                ),
+                ("INSERT INTO `d`.`t` (`id`,`u`,`v`) VALUES (2,3,'b')".into(), 1),
+            ]
+        );
+    }
+
+    #[test]
+    fn twins_without_a_key_go_by_their_number() {
+        let group = Group::new(multiset())
+            .delete(["1", "1", "'a'"])
+            .delete(["1", "1", "'a'"])
+            .update(["1", "1", "'a'"], ["2", "1", "'a'"])
+            .update(["1", "1", "'b'"], ["1", "1", "'a'"]);
+        let with_twins = HashSet::from([TableName::new("d", "t")]);
+        let statements = merged(std::slice::from_ref(&group.transaction), &with_twins);
+        let shown: Vec<_> = statements
+            .into_iter()
+            .map(|statement| (String::from_utf8(statement.sql).expect("text"), statement.expected_rows))
+            .collect();
+        let find = |row: &str| format!("`id`=1 AND `u`=1 AND `v`={row} AND CAST(`v` AS BINARY)=CAST({row} AS BINARY)");
+        assert_eq!(
+            shown,
+            [
+                (format!("DELETE FROM `d`.`t` WHERE {} LIMIT 2", find("'a'")), 2),
+                (format!("DELETE FROM `d`.`t` WHERE {} LIMIT 1", find("'b'")), 1),
+                ("INSERT INTO `d`.`t` (`id`,`u`,`v`) VALUES (2,1,'a')".into(), 1),
             ]
         );
     }

@@ -21,6 +21,7 @@ pub mod lane;
 pub mod literal;
 pub mod low_water;
 pub mod merge;
+mod multiset;
 pub mod packet;
 pub mod pulse;
 mod query;

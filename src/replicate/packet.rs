@@ -96,6 +96,8 @@ mod tests {
                 other_unique: Vec::new(),
                 always_set: Vec::new(),
                 keeps_order: false,
+                is_multiset: false,
+                lead: None,
             }),
             first: (0, 0),
             cascades,

@@ -1,5 +1,6 @@
 //! The statements of row changes. Pure.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::transaction::{ApplyTable, Compare, Image};
@@ -106,6 +107,80 @@ pub fn delete_many(out: &mut Vec<u8>, table: &ApplyTable, rows: &[(&CellText, Im
     }
 }
 
+/// `DELETE FROM t WHERE … LIMIT n` for rows without a key that are equal to this one.
+pub fn delete_some(out: &mut Vec<u8>, table: &ApplyTable, cells: &CellText, row: Image, count: u64) {
+    out.extend_from_slice(b"DELETE FROM ");
+    out.extend_from_slice(table.target.to_string().as_bytes());
+    out.extend_from_slice(b" WHERE ");
+    same_row(out, table, cells, row);
+    out.extend_from_slice(format!(" LIMIT {count}").as_bytes());
+}
+
+/// `DELETE FROM t WHERE …` for all rows that are equal to one of these: lists of rows, one for each set of columns
+/// that are NULL, so that the server looks each row up instead of comparing it with all.
+pub fn delete_any_of(out: &mut Vec<u8>, table: &ApplyTable, rows: &[(&CellText, Image)]) {
+    if let [(cells, row)] = rows {
+        out.extend_from_slice(b"DELETE FROM ");
+        out.extend_from_slice(table.target.to_string().as_bytes());
+        out.extend_from_slice(b" WHERE ");
+        return same_row(out, table, cells, *row);
+    }
+    let mut lists: BTreeMap<Vec<bool>, Vec<(&CellText, Image)>> = BTreeMap::new();
+    for (cells, row) in rows {
+        let nulls = (0..table.columns.len()).map(|column| cells.get(*row, column) == NULL).collect();
+        lists.entry(nulls).or_default().push((*cells, *row));
+    }
+    out.extend_from_slice(b"DELETE FROM ");
+    out.extend_from_slice(table.target.to_string().as_bytes());
+    out.extend_from_slice(b" WHERE ");
+    for (index, (nulls, rows)) in lists.iter().enumerate() {
+        if index > 0 {
+            out.extend_from_slice(b" OR ");
+        }
+        out.push(b'(');
+        any_of(out, table, nulls, rows);
+        out.push(b')');
+    }
+}
+
+/// `a IS NULL AND b IN (…) AND (b,CAST(c AS BINARY)) IN ((…),…)`, where an index begins with b.
+fn any_of(out: &mut Vec<u8>, table: &ApplyTable, nulls: &[bool], rows: &[(&CellText, Image)]) {
+    let is_null = |column: usize| nulls.get(column).copied().unwrap_or(false);
+    let name = |column: usize| table.columns.get(column).map_or("", |column| column.name.as_str());
+    let mut conditions: Vec<Vec<u8>> = Vec::new();
+    let (empty, filled): (Vec<usize>, Vec<usize>) = (0..table.columns.len()).partition(|column| is_null(*column));
+    conditions.extend(empty.iter().map(|column| format!("{} IS NULL", name(*column)).into_bytes()));
+    if let Some(lead) = table.lead.filter(|lead| !is_null(*lead)) {
+        let literals: Vec<&[u8]> = rows.iter().map(|(cells, row)| cells.get(*row, lead)).collect();
+        conditions.push([name(lead).as_bytes(), b" IN (", &literals.join(&b","[..]), b")"].concat());
+    }
+    let compare = |column: usize| table.columns.get(column).map(|column| column.compare);
+    let as_bytes = |value: &[u8]| [b"CAST(", value, b" AS BINARY)"].concat();
+    let tested = |column: usize| match compare(column) {
+        Some(Compare::Characters) => as_bytes(name(column).as_bytes()),
+        // In a list of rows MySQL compares it as text with a number.
+        Some(Compare::Member) => [name(column).as_bytes(), b"+0"].concat(),
+        _ => name(column).as_bytes().to_vec(),
+    };
+    let listed = |column: usize, literal: &[u8]| match compare(column) {
+        Some(Compare::Characters) => as_bytes(literal),
+        _ => literal.to_vec(),
+    };
+    let row_of = |values: Vec<Vec<u8>>| match values.as_slice() {
+        [value] => value.clone(),
+        _ => [b"(", &*values.join(&b","[..]), b")"].concat(),
+    };
+    if !filled.is_empty() {
+        let names = filled.iter().map(|column| tested(*column)).collect();
+        let lists: Vec<Vec<u8>> = rows
+            .iter()
+            .map(|(cells, row)| row_of(filled.iter().map(|column| listed(*column, cells.get(*row, *column))).collect()))
+            .collect();
+        conditions.push([&*row_of(names), b" IN (", &*lists.join(&b","[..]), b")"].concat());
+    }
+    out.extend_from_slice(&conditions.join(&b" AND "[..]));
+}
+
 /// The condition that finds exactly this row. Without a key: one of the rows that are equal in every byte.
 fn find_row(out: &mut Vec<u8>, table: &ApplyTable, cells: &CellText, row: Image) {
     if table.has_key() {
@@ -119,13 +194,18 @@ fn find_row(out: &mut Vec<u8>, table: &ApplyTable, cells: &CellText, row: Image)
         }
         return;
     }
+    same_row(out, table, cells, row);
+    out.extend_from_slice(b" LIMIT 1");
+}
+
+/// Equal in every byte of every column.
+fn same_row(out: &mut Vec<u8>, table: &ApplyTable, cells: &CellText, row: Image) {
     for (index, column) in table.columns.iter().enumerate() {
         if index > 0 {
             out.extend_from_slice(b" AND ");
         }
         same_cell(out, &column.name, column.compare, cells.get(row, index));
     }
-    out.extend_from_slice(b" LIMIT 1");
 }
 
 fn same_cell(out: &mut Vec<u8>, name: &str, compare: Compare, literal: &[u8]) {
@@ -135,7 +215,7 @@ fn same_cell(out: &mut Vec<u8>, name: &str, compare: Compare, literal: &[u8]) {
         return push(&[name, b" IS NULL"]);
     }
     match compare {
-        Compare::Exact => push(&[name, b"=", literal]),
+        Compare::Exact | Compare::Member => push(&[name, b"=", literal]),
         Compare::Characters => {
             push(&[name, b"=", literal, b" AND CAST(", name, b" AS BINARY)=CAST(", literal, b" AS BINARY)"]);
         }

@@ -155,6 +155,7 @@ fn literal_form(column_type: &ColumnType) -> LiteralForm {
 fn compare(target: &Column) -> Compare {
     match &target.column_type {
         ColumnType::Char { .. } | ColumnType::VarChar { .. } | ColumnType::Text { .. } => Compare::Characters,
+        ColumnType::Enum { .. } | ColumnType::Set { .. } => Compare::Member,
         ColumnType::Json => Compare::Json,
         ColumnType::Geometry { .. } => Compare::Geometry,
         _ => Compare::Exact,
@@ -177,13 +178,18 @@ fn apply_table(parts: &FlowParts<'_>, table: &TargetTable, written: &[Written<'_
         // A functional part is computed from columns that are not known here: any change may change it.
         .map(|key| if is_whole(&key) { places(key) } else { None }.unwrap_or_else(|| (0..written.len()).collect()))
         .collect();
+    let columns: Vec<ApplyColumn> = written
+        .iter()
+        .map(|column| ApplyColumn { name: identifier(&column.target.name), compare: compare(column.target) })
+        .collect();
+    let all_written = table.shape.writable_columns().count() == written.len();
+    let all_listable = !columns.iter().any(|column| matches!(column.compare, Compare::Json | Compare::Geometry));
     ApplyTable {
         target: parts.target.clone(),
         source: parts.source.clone(),
-        columns: written
-            .iter()
-            .map(|column| ApplyColumn { name: identifier(&column.target.name), compare: compare(column.target) })
-            .collect(),
+        is_multiset: identity.is_none() && !keeps_order && all_written && all_listable,
+        lead: table.shape.keys.iter().find_map(|key| place(key.columns().next()?)),
+        columns,
         identity: identity.map(|(_, places)| places).unwrap_or_default(),
         other_unique,
         always_set: table.set_on_update.iter().filter_map(|name| place(name)).collect(),

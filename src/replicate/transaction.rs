@@ -13,6 +13,8 @@ use crate::model::TableName;
 pub enum Compare {
     /// Numbers, dates, binary strings: equal means the same.
     Exact,
+    /// ENUM and SET, by their numbers.
+    Member,
     /// Characters: the collation first, for an index; then the bytes.
     Characters,
     /// A JSON type of the server's own.
@@ -30,7 +32,7 @@ pub struct ApplyColumn {
 }
 
 /// A table of the target, with what the statements need.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ApplyTable {
     pub target: TableName,
     pub source: TableName,
@@ -44,6 +46,10 @@ pub struct ApplyTable {
     pub always_set: Vec<usize>,
     /// Tied to others by ON DELETE/UPDATE CASCADE or SET NULL: changes keep their order across those tables.
     pub keeps_order: bool,
+    /// Without a key, and every column is written and can stand in a list: rows with equal cells are the same.
+    pub is_multiset: bool,
+    /// Without a key: the column that some index begins with.
+    pub lead: Option<usize>,
 }
 
 impl ApplyTable {

@@ -11,6 +11,7 @@ mod accounts;
 mod cascades;
 mod filters;
 mod isolation;
+mod keyless;
 mod migration;
 mod modes;
 mod pairs;
