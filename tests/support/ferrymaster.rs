@@ -140,6 +140,17 @@ impl Ferrymaster {
     }
 
     /// SIGSTOP: nothing in the process moves until [`Self::thaw`].
+    /// The largest resident memory so far, or since it was last forgotten; in bytes.
+    pub fn peak_memory(&self) -> u64 {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).expect("the process lives");
+        let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).expect("a peak is told");
+        line.trim().trim_end_matches(" kB").parse::<u64>().expect("a number of kB") * 1024
+    }
+
+    pub fn forget_peak_memory(&self) {
+        std::fs::write(format!("/proc/{}/clear_refs", self.child.id()), "5").expect("a peak can be forgotten");
+    }
+
     pub fn freeze(&self) {
         freeze(self.child.id());
     }

@@ -146,7 +146,8 @@ async fn structures(session: &mut Session, random: &mut Random) -> mysql_async::
     if random.below(30) > 0 {
         return session.try_run(&format!("INSERT INTO shapes (v) VALUES ({})", random.below(100))).await;
     }
-    let database: String = session.value("SELECT DATABASE()").await;
+    let databases: Vec<String> = session.try_rows("SELECT DATABASE()").await?;
+    let Some(database) = databases.first() else { return Ok(()) };
     let columns: Vec<String> = session
         .try_rows(&format!(
             "SELECT CAST(COLUMN_NAME AS CHAR) FROM information_schema.COLUMNS WHERE TABLE_SCHEMA = '{database}' \
