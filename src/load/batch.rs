@@ -47,7 +47,13 @@ impl BatchBuilder {
         self.row_is_open = true;
         match value {
             None => self.current.extend_from_slice(b"\\N"),
-            Some(bytes) => escape(bytes, &mut self.current),
+            // A large value goes over several pieces, so that no buffer grows with it.
+            Some(bytes) => {
+                for part in bytes.chunks(PIECE_BYTES) {
+                    escape(part, &mut self.current);
+                    self.close_piece_if_full();
+                }
+            }
         }
     }
 
@@ -56,9 +62,7 @@ impl BatchBuilder {
         self.current.extend_from_slice(b"\n");
         self.row_is_open = false;
         self.rows += 1;
-        if self.current.len() >= PIECE_BYTES {
-            self.close_piece();
-        }
+        self.close_piece_if_full();
     }
 
     /// Takes what was gathered.
@@ -68,6 +72,12 @@ impl BatchBuilder {
             rows: std::mem::take(&mut self.rows),
             bytes: std::mem::take(&mut self.bytes),
             pieces: std::mem::take(&mut self.pieces),
+        }
+    }
+
+    fn close_piece_if_full(&mut self) {
+        if self.current.len() >= PIECE_BYTES {
+            self.close_piece();
         }
     }
 
@@ -116,12 +126,22 @@ fn escape_nul(mut plain: &[u8], out: &mut BytesMut) {
 }
 
 impl Batch {
-    /// The rows again, cell by cell. A piece holds whole rows.
+    /// The rows again, cell by cell.
     pub fn parsed_rows(&self) -> impl Iterator<Item = Vec<Option<Vec<u8>>>> + '_ {
-        self.pieces
-            .iter()
-            .filter_map(|piece| piece.strip_suffix(b"\n"))
-            .flat_map(|lines| lines.split(|&byte| byte == b'\n').map(parse_row))
+        let mut open: Vec<u8> = Vec::new();
+        self.pieces.iter().flat_map(|piece| piece.split_inclusive(|&byte| byte == b'\n')).filter_map(move |line| {
+            let Some(end) = line.strip_suffix(b"\n") else {
+                open.extend_from_slice(line);
+                return None;
+            };
+            if open.is_empty() {
+                return Some(parse_row(end));
+            }
+            open.extend_from_slice(end);
+            let row = parse_row(&open);
+            open = Vec::new();
+            Some(row)
+        })
     }
 }
 
@@ -177,6 +197,22 @@ mod tests {
             prop_assert_eq!(batch.parsed_rows().collect::<Vec<_>>(), rows);
             prop_assert!(builder.is_empty());
         }
+    }
+
+    #[test]
+    fn a_value_larger_than_a_piece_goes_over_several() {
+        let large: Vec<u8> = (0..=255).cycle().take(3 * PIECE_BYTES).collect();
+        let mut builder = BatchBuilder::default();
+        for cell in [Some(b"before".as_slice()), Some(&large), None] {
+            builder.cell(cell);
+        }
+        builder.end_row();
+        builder.cell(Some(b"after"));
+        builder.end_row();
+        let batch = builder.take();
+        assert!(batch.pieces.iter().all(|piece| piece.len() < 2 * PIECE_BYTES), "a piece is too large");
+        let rows: Vec<_> = batch.parsed_rows().collect();
+        assert_eq!(rows, [vec![Some(b"before".to_vec()), Some(large), None], vec![Some(b"after".to_vec())]]);
     }
 
     #[test]

@@ -29,3 +29,14 @@ pub enum Error {
     #[error("the source holds prepared XA transactions ({count}), whose rows a snapshot cannot see")]
     PreparedXa { count: usize },
 }
+
+impl Error {
+    /// An error of a statement that reads a table. "Table definition has changed", "doesn't exist", "unknown column":
+    /// a DDL was quicker than the reading.
+    pub(super) fn of_rows(table: &TableName, cause: mysql::Error) -> Self {
+        match cause.server_code() {
+            Some(1412 | 1146 | 1054 | 1049) => Self::StructureChanged { table: table.clone() },
+            _ => Self::Rows { table: table.clone(), cause },
+        }
+    }
+}

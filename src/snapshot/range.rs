@@ -19,12 +19,15 @@ pub struct RangeRows<'a> {
 impl<'a> RangeRows<'a> {
     /// `sql` must live as long as the rows are read: see [`statement`].
     pub async fn open(session: &'a mut Connection, table: &'a SourceTable, sql: &'a str) -> Result<Self, Error> {
-        let rows = session.stream(sql, "reading rows", ROW_PATIENCE).await.map_err(|cause| classify(table, cause))?;
+        let rows = session
+            .stream(sql, "reading rows", ROW_PATIENCE)
+            .await
+            .map_err(|cause| Error::of_rows(&table.name, cause))?;
         Ok(Self { rows, table })
     }
 
     pub async fn next(&mut self) -> Result<Option<Cells>, Error> {
-        self.rows.next().await.map_err(|cause| classify(self.table, cause))
+        self.rows.next().await.map_err(|cause| Error::of_rows(&self.table.name, cause))
     }
 }
 
@@ -36,12 +39,4 @@ pub fn statement(table: &SourceTable, range: &KeyRange) -> String {
 /// The key of a row.
 pub fn key_of(table: &SourceTable, cells: &Cells) -> KeyValues {
     table.key.iter().map(|column| cells.get(column.position).unwrap_or_default().to_vec()).collect()
-}
-
-/// "Table definition has changed", "doesn't exist", "unknown column": a DDL was quicker than the reading.
-fn classify(table: &SourceTable, cause: crate::mysql::Error) -> Error {
-    match cause.server_code() {
-        Some(1412 | 1146 | 1054 | 1049) => Error::StructureChanged { table: table.name.clone() },
-        _ => Error::Rows { table: table.name.clone(), cause },
-    }
 }

@@ -29,7 +29,7 @@ pub async fn split(
     }
     let bounds = match table.key.as_slice() {
         [column] if column.form == KeyForm::Integer => {
-            let failed = |cause| Error::Rows { table: table.name.clone(), cause };
+            let failed = |cause| Error::of_rows(&table.name, cause);
             let name = identifier(&column.name);
             let sql = format!("SELECT MIN({name}) AS low, MAX({name}) AS high FROM {}", table.name);
             let row = session.first_row(&sql, "reading a key's ends", deadline).await.map_err(failed)?;
@@ -64,7 +64,7 @@ async fn probe_bounds(
     parts: u64,
     deadline: Deadline,
 ) -> Result<Vec<KeyValues>, Error> {
-    let failed = |cause| Error::Rows { table: table.name.clone(), cause };
+    let failed = |cause| Error::of_rows(&table.name, cause);
     let mut bounds: Vec<KeyValues> = Vec::new();
     for _ in 1..parts {
         let sql = key_after(table, bounds.last(), step);

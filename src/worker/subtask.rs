@@ -78,7 +78,7 @@ async fn work(
     } else if matches!(opened.found.phase, Phase::New | Phase::Copying) {
         if config.mode.copies() {
             progress.set_unit(Unit::Load);
-            copy::run::copy(&mut opened, config, progress, stop).await?;
+            copy::run::copy(&mut opened, config, memory, progress, stop).await?;
         } else {
             let at = config
                 .start

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use parking_lot::Mutex;
-use tokio::sync::mpsc;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 use tokio_util::sync::CancellationToken;
 
 use super::keys;
@@ -70,17 +70,29 @@ enum Job {
 pub struct Pipeline {
     queue: Mutex<VecDeque<Job>>,
     pairs: u64,
+    /// Room for batches that were read and not yet written, in KiB; a batch larger than all of it takes all.
+    room: Arc<Semaphore>,
+    room_kib: u32,
     progress: Arc<Progress>,
     stop: CancellationToken,
 }
 
 impl Pipeline {
-    pub fn new(tables: Vec<TableJob>, pairs: u64, progress: Arc<Progress>, stop: CancellationToken) -> Self {
+    /// `room_bytes`: what batches on their way may take together.
+    pub fn new(
+        tables: Vec<TableJob>,
+        pairs: u64,
+        room_bytes: u64,
+        progress: Arc<Progress>,
+        stop: CancellationToken,
+    ) -> Self {
         let mut tables = tables;
         // The largest first, so that the end is not one long table alone.
         tables.sort_by_key(|table| std::cmp::Reverse(table.estimated_rows));
         let queue = tables.into_iter().map(|table| Job::Table(Arc::new(table))).collect();
-        Self { queue: Mutex::new(queue), pairs, progress, stop }
+        let room_kib = kib(room_bytes).max(1);
+        let room = Arc::new(Semaphore::new(room_kib as usize));
+        Self { queue: Mutex::new(queue), pairs, room, room_kib, progress, stop }
     }
 
     /// Works until the queue is empty. The source session is inside the snapshot.
@@ -142,7 +154,8 @@ impl Pipeline {
         only: bool,
     ) -> Result<(), Error> {
         let (sender, receiver) = mpsc::channel(1);
-        let reading = read_range(source, table, range, sender, &self.stop);
+        let outlet = Outlet { batches: sender, room: Arc::clone(&self.room), room_kib: self.room_kib };
+        let reading = read_range(source, table, range, outlet, &self.stop);
         let writing = self.write_range(target, way, table, number, range, only, receiver);
         // A failed reader closes the channel without its last batch, and the writer then ends without an error of
         // its own; a failed writer closes the channel, and the reader ends the same way.
@@ -229,13 +242,39 @@ struct ReadBatch {
     batch: Batch,
     reached: Option<KeyValues>,
     last: bool,
+    /// Given back when the batch is written.
+    _room: OwnedSemaphorePermit,
+}
+
+/// Where a reader's batches go.
+struct Outlet {
+    batches: mpsc::Sender<ReadBatch>,
+    room: Arc<Semaphore>,
+    room_kib: u32,
+}
+
+impl Outlet {
+    /// Waits for room. False: the writer is gone.
+    async fn send(&self, batch: Batch, reached: Option<KeyValues>, last: bool) -> bool {
+        let needed = kib(batch.bytes).clamp(1, self.room_kib);
+        let room = tokio::select! {
+            room = Arc::clone(&self.room).acquire_many_owned(needed) => room,
+            () = self.batches.closed() => return false,
+        };
+        let Ok(room) = room else { return false };
+        self.batches.send(ReadBatch { batch, reached, last, _room: room }).await.is_ok()
+    }
+}
+
+fn kib(bytes: u64) -> u32 {
+    u32::try_from(bytes.div_ceil(1024)).unwrap_or(u32::MAX / 2)
 }
 
 async fn read_range(
     source: &mut Connection,
     table: &TableJob,
     range: &KeyRange,
-    batches: mpsc::Sender<ReadBatch>,
+    outlet: Outlet,
     stop: &CancellationToken,
 ) -> Result<(), Error> {
     let sql = statement(&table.transfer.source, range);
@@ -250,14 +289,13 @@ async fn read_range(
         builder.end_row();
         if builder.bytes() >= BATCH_BYTES || builder.rows() >= BATCH_ROWS {
             reached = Some(key_of(&table.transfer.source, &cells));
-            let read = ReadBatch { batch: builder.take(), reached: reached.clone(), last: false };
-            if stop.is_cancelled() || batches.send(read).await.is_err() {
+            drop(cells);
+            if stop.is_cancelled() || !outlet.send(builder.take(), reached.clone(), false).await {
                 return Err(Error::Stopped);
             }
         }
     }
-    let read = ReadBatch { batch: builder.take(), reached, last: true };
-    batches.send(read).await.map_err(|_| Error::Stopped)
+    if outlet.send(builder.take(), reached, true).await { Ok(()) } else { Err(Error::Stopped) }
 }
 
 /// A key as JSON: an array of its values, as text where they are text, else in hexadecimal after `0x`.

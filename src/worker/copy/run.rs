@@ -17,6 +17,7 @@ use crate::ledger::{LaneSession, LowWater, Phase, Snapshot};
 use crate::model::subtask::SubtaskConfig;
 use crate::model::{BinlogPosition, SourcePosition};
 use crate::mysql::{Connection, Deadline, Purpose};
+use crate::replicate::applier::MemoryLimits;
 use crate::snapshot::consistent;
 use crate::worker::error::Error;
 use crate::worker::floors::snapshots_in_use;
@@ -31,6 +32,7 @@ const LEDGER_PATIENCE: Duration = Duration::from_secs(60);
 pub async fn copy(
     opened: &mut Opened,
     config: &SubtaskConfig,
+    memory: MemoryLimits,
     progress: &Arc<Progress>,
     stop: &CancellationToken,
 ) -> Result<(), Error> {
@@ -61,7 +63,7 @@ pub async fn copy(
     let jobs = pass.prepare(&consistent.structures, half_copied, deadline).await?;
     let foreign_keys = jobs.foreign_keys;
     pass.begin_progress(&consistent.structures, &jobs.tables);
-    move_rows(pass.opened, consistent.sessions, jobs.tables, pairs, progress, stop).await?;
+    move_rows(pass.opened, consistent.sessions, jobs.tables, memory, progress, stop).await?;
     keys::make(&mut opened.control, &foreign_keys).await?;
     FaultPoint::BeforeCopyEnds.reach();
     finish(opened, config).await?;
@@ -86,12 +88,13 @@ async fn move_rows(
     opened: &mut Opened,
     sessions: Vec<Connection>,
     tables: Vec<TableJob>,
-    pairs: usize,
+    memory: MemoryLimits,
     progress: &Arc<Progress>,
     stop: &CancellationToken,
 ) -> Result<(), Error> {
     let halt = stop.child_token();
-    let pipeline = Arc::new(Pipeline::new(tables, pairs as u64, Arc::clone(progress), halt.clone()));
+    let (pairs, room) = (sessions.len() as u64, memory.under_way_bytes);
+    let pipeline = Arc::new(Pipeline::new(tables, pairs, room, Arc::clone(progress), halt.clone()));
     let mut running: JoinSet<Result<(), Error>> = JoinSet::new();
     for (index, mut source) in sessions.into_iter().enumerate() {
         let pipeline = Arc::clone(&pipeline);
