@@ -1,20 +1,14 @@
 //! The transport of binlog events: asks a source for its stream and hands out raw events, undecoded.
-//!
-//! The driver copes with login and TLS. It also decodes a little of its own accord, which is undone here: an event
-//! is put together again as it came. A compressed transaction is handed out as it is, followed by the driver's own
-//! copies of what is inside; the reader, which unpacks it itself, passes over those ([`BinlogStream::pass_over`]).
 
-use std::sync::Arc;
 use std::time::Duration;
 
-use futures_util::StreamExt;
-use mysql_async::{BinlogStreamRequest, Sid};
+use bytes::Bytes;
+use mysql_common::packets::{ComBinlogDump, ComBinlogDumpGtid, ComRegisterSlave, Sid};
 use tokio::time::timeout_at;
 
-use super::{Connection, Deadline, Error, ErrorKind, string_literal};
-use crate::model::Flavor;
-
-const FORMAT_DESCRIPTION: u8 = 15;
+use super::wire::{self, Wire};
+use super::{Deadline, Error, ErrorKind, string_literal};
+use crate::model::{Endpoint, Flavor};
 
 /// Where the stream begins.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -36,54 +30,63 @@ pub struct BinlogRequest {
 
 /// One event as it came: 19-byte header, body, and checksum where the source sends one.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct RawEvent(pub Vec<u8>);
+pub struct RawEvent(pub Bytes);
 
 /// The stream of one source. It ends only with an error or by being dropped.
 pub struct BinlogStream {
-    inner: mysql_async::BinlogStream,
-    name: Arc<str>,
+    wire: Wire,
+    name: Box<str>,
 }
 
-impl Connection {
-    /// Turns this session into the source's binlog stream.
-    pub async fn into_binlog_stream(
-        mut self,
-        request: &BinlogRequest,
-        deadline: Deadline,
-    ) -> Result<BinlogStream, Error> {
-        let doing = "asking for the binlog";
-        let mariadb = self.server().flavor == Flavor::MariaDb;
-        self.run_many(setup(request, mariadb).as_bytes(), doing, deadline).await?;
-        let name: Arc<str> = self.name().into();
-        let wrong = |text: String| Error::new(doing, &name, ErrorKind::Answer(text.into()));
-        let mut driver_request = BinlogStreamRequest::new(request.server_id);
-        match &request.start {
-            BinlogStart::Position { file, offset } => {
-                if *offset > u64::from(u32::MAX) {
-                    return Err(wrong(format!(
-                        "the offset {offset} in {file} is past 4 GiB, which the protocol cannot ask for"
-                    )));
-                }
-                driver_request = driver_request.with_filename(file.as_bytes()).with_pos(*offset);
-            }
-            BinlogStart::Gtid { set } if !mariadb => {
-                let sids = set
-                    .split(',')
-                    .map(str::trim)
-                    .filter(|part| !part.is_empty())
-                    .map(str::parse::<Sid<'static>>)
-                    .collect::<Result<Vec<_>, _>>()
-                    .map_err(|error| wrong(format!("the GTID set {set} is not understood: {error}")))?;
-                driver_request = driver_request.with_gtid().with_gtid_set(sids);
-            }
-            // MariaDB takes its start from the session variable set above.
-            BinlogStart::Gtid { .. } => {}
+const DOING: &str = "asking for the binlog";
+/// Where every file's first event stands: behind the magic bytes.
+const FIRST_EVENT: u32 = 4;
+
+/// Opens a session of its own and asks for the stream. `flavor`: the server's, which is known from another session.
+pub async fn open_binlog(
+    endpoint: &Endpoint,
+    flavor: Flavor,
+    request: &BinlogRequest,
+    deadline: Deadline,
+) -> Result<BinlogStream, Error> {
+    let name: Box<str> = endpoint.to_string().into();
+    let mut wire = wire::log_in(endpoint, deadline).await?;
+    match timeout_at(deadline.instant(), ask(&mut wire, &name, flavor, request)).await {
+        Ok(Ok(())) => Ok(BinlogStream { wire, name }),
+        Ok(Err(error)) => Err(error),
+        Err(_) => Err(Error::new(DOING, &name, ErrorKind::TimedOut)),
+    }
+}
+
+async fn ask(wire: &mut Wire, name: &str, flavor: Flavor, request: &BinlogRequest) -> Result<(), Error> {
+    let mariadb = flavor == Flavor::MariaDb;
+    let wrong = |text: String| Error::new(DOING, name, ErrorKind::Answer(text.into()));
+    wire.run(&setup(request, mariadb), DOING).await?;
+    wire.command(&ComRegisterSlave::new(request.server_id), DOING).await?;
+    wire.done(DOING).await?;
+    match &request.start {
+        BinlogStart::Position { file, offset } => {
+            let offset = u32::try_from(*offset).map_err(|_| {
+                wrong(format!("the offset {offset} in {file} is past 4 GiB, which the protocol cannot ask for"))
+            })?;
+            let dump = ComBinlogDump::new(request.server_id).with_filename(file.as_bytes()).with_pos(offset);
+            wire.command(&dump, DOING).await
         }
-        let opening = self.into_driver(doing)?.get_binlog_stream(driver_request);
-        match timeout_at(deadline.instant(), opening).await {
-            Ok(Ok(inner)) => Ok(BinlogStream { inner, name }),
-            Ok(Err(error)) => Err(Error::new(doing, &name, error.into())),
-            Err(_) => Err(Error::new(doing, &name, ErrorKind::TimedOut)),
+        BinlogStart::Gtid { set } if !mariadb => {
+            let sids = set
+                .split(',')
+                .map(str::trim)
+                .filter(|part| !part.is_empty())
+                .map(str::parse::<Sid<'static>>)
+                .collect::<Result<Vec<_>, _>>()
+                .map_err(|error| wrong(format!("the GTID set {set} is not understood: {error}")))?;
+            let dump = ComBinlogDumpGtid::new(request.server_id).with_pos(FIRST_EVENT.into()).with_sids(&*sids);
+            wire.command(&dump, DOING).await
+        }
+        // MariaDB takes its start from the session variable set above.
+        BinlogStart::Gtid { .. } => {
+            let dump = ComBinlogDump::new(request.server_id).with_pos(FIRST_EVENT);
+            wire.command(&dump, DOING).await
         }
     }
 }
@@ -103,12 +106,12 @@ fn setup(request: &BinlogRequest, mariadb: bool) -> String {
     } else {
         // The server ends other dump threads of the same replica; this one's name is made of its server id.
         let uuid = format!("fe77a000-0000-4000-8000-0000{:08x}", request.server_id);
-        // The driver sets the old name of the checksum to a word that newer servers take for "none"; they look at this
-        // one first.
         sql.push_str(&format!(
             ", @slave_uuid='{uuid}', @replica_uuid='{uuid}', @source_binlog_checksum=@@GLOBAL.binlog_checksum"
         ));
     }
+    // A target that waits for locks must not make the source give us up.
+    sql.push_str(", @master_binlog_checksum=@@GLOBAL.binlog_checksum, SESSION net_write_timeout=3600");
     sql
 }
 
@@ -116,43 +119,13 @@ impl BinlogStream {
     /// The next event. `deadline` should be a few heartbeats away: the source speaks at least that often.
     pub async fn next(&mut self, deadline: Deadline) -> Result<RawEvent, Error> {
         let doing = "reading the binlog";
-        match timeout_at(deadline.instant(), self.inner.next()).await {
-            Ok(Some(Ok(event))) => Ok(RawEvent(put_together(&event))),
-            Ok(Some(Err(error))) => Err(Error::new(doing, &self.name, error.into())),
-            Ok(None) => {
+        match timeout_at(deadline.instant(), self.wire.event(doing)).await {
+            Ok(Ok(Some(event))) => Ok(RawEvent(event)),
+            Ok(Ok(None)) => {
                 Err(Error::new(doing, &self.name, ErrorKind::Connection("the source ended the binlog stream".into())))
             }
+            Ok(Err(error)) => Err(error),
             Err(_) => Err(Error::new(doing, &self.name, ErrorKind::TimedOut)),
         }
     }
-
-    /// Drops the driver's copies of the `count` events that were inside a compressed transaction.
-    pub async fn pass_over(&mut self, count: usize, deadline: Deadline) -> Result<(), Error> {
-        for _ in 0..count {
-            self.next(deadline).await?;
-        }
-        Ok(())
-    }
-}
-
-/// The event's bytes as they came over the wire; the driver cuts the checksum off and parses the header.
-fn put_together(event: &mysql_async::binlog::events::Event) -> Vec<u8> {
-    let header = event.header();
-    let checksum = event.checksum();
-    let is_format = header.event_type_raw() == FORMAT_DESCRIPTION;
-    let mut raw = Vec::with_capacity(19 + event.data().len() + 5);
-    raw.extend_from_slice(&header.timestamp().to_le_bytes());
-    raw.push(header.event_type_raw());
-    raw.extend_from_slice(&header.server_id().to_le_bytes());
-    raw.extend_from_slice(&header.event_size().to_le_bytes());
-    raw.extend_from_slice(&header.log_pos().to_le_bytes());
-    raw.extend_from_slice(&header.flags_raw().to_le_bytes());
-    raw.extend_from_slice(event.data());
-    if is_format && let Ok(Some(algorithm)) = event.footer().get_checksum_alg() {
-        raw.push(algorithm as u8);
-    }
-    if let Some(checksum) = checksum {
-        raw.extend_from_slice(&checksum);
-    }
-    raw
 }

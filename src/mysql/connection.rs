@@ -165,11 +165,6 @@ impl Connection {
         }
     }
 
-    /// The driver's connection, for the binlog stream, which takes it whole.
-    pub(super) fn into_driver(mut self, doing: &str) -> Result<Conn, Error> {
-        self.inner.take().ok_or_else(|| closed(doing, &self.name))
-    }
-
     /// Runs a call of the driver under a deadline, and closes the session unless it is surely in step.
     async fn guarded<T>(
         &mut self,

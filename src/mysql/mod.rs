@@ -16,9 +16,10 @@ mod quote;
 mod row;
 mod server;
 mod session;
+mod wire;
 
 pub use crate::model::Flavor;
-pub use binlog::{BinlogRequest, BinlogStart, BinlogStream, RawEvent};
+pub use binlog::{BinlogRequest, BinlogStart, BinlogStream, RawEvent, open_binlog};
 pub use connection::{Cells, Connection, Done, RowStream};
 pub use deadline::Deadline;
 pub use error::{Error, ErrorKind};

@@ -23,9 +23,16 @@ pub fn string_literal(text: &str) -> String {
     String::from_utf8_lossy(&quoted).into_owned()
 }
 
+const EXACT_FROM: usize = 1 << 20;
+
 /// Appends `'bytes'`, escaped byte by byte. The session's client character set must not give a meaning of its own to
 /// bytes after a lead byte (utf8mb4 and binary do not; gbk and sjis do).
 pub fn append_string(out: &mut Vec<u8>, bytes: &[u8]) {
+    if bytes.len() >= EXACT_FROM {
+        // Memory for a large value is taken once: growing would take up to twice as much.
+        let escapes = bytes.iter().filter(|byte| matches!(byte, b'\'' | b'\\' | 0)).count();
+        out.reserve_exact(bytes.len() + escapes + 2);
+    }
     out.push(b'\'');
     let mut rest = bytes;
     while let Some(at) = rest.iter().position(|byte| matches!(byte, b'\'' | b'\\' | 0)) {

@@ -17,8 +17,6 @@ pub enum Purpose {
     /// Writing to the target: counts are of matched rows, bytes arrive as they are, waits for locks are short, and
     /// the session ends by itself when we vanish.
     Writing,
-    /// The binlog stream.
-    Replicating,
 }
 
 impl Purpose {
@@ -36,7 +34,6 @@ impl Purpose {
                 "{common}, foreign_key_checks=0, innodb_lock_wait_timeout=5, lock_wait_timeout=60, wait_timeout=60, \
                  net_read_timeout=60; SET NAMES binary; SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED"
             ),
-            Self::Replicating => format!("{common}; SET NAMES utf8mb4"),
         }
     }
 

@@ -190,7 +190,7 @@ impl Applier {
     }
 
     async fn take(&mut self, placed: Placed, stop: &CancellationToken) -> Result<(), Error> {
-        let Placed { event, end, size } = placed;
+        let Placed { event, end, size, .. } = placed;
         self.pulse.heard(&end, event.header.timestamp, size);
         if *self.state.file != *end.file {
             self.state.file = end.file.as_str().into();
@@ -349,7 +349,9 @@ impl Applier {
         stop: &CancellationToken,
     ) -> Result<(), Error> {
         let weight = transaction.weight() as u64;
-        while self.state.under_way_bytes > 0 && self.state.under_way_bytes + weight > self.limits.under_way_bytes {
+        // One transaction, whatever its size, has no more memory than one that is not sent in pieces.
+        let room = self.limits.transaction_bytes as u64;
+        while self.state.under_way_bytes > 0 && self.state.under_way_bytes + weight > room {
             self.wait_for_lanes(stop).await?;
         }
         self.state.under_way_bytes += weight;

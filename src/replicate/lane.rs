@@ -12,8 +12,9 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use super::error::Error;
+use super::large;
 use super::merge::{merged, one_by_one};
-use super::packet::{Packet, packets};
+use super::packet::{NOTHING, Packet, packets};
 use super::shared::Shared;
 use super::statement::{Statement, name_row};
 use super::transaction::Transaction;
@@ -56,8 +57,6 @@ const PASSING_TRIES: u32 = 12;
 const KEEPALIVE: Duration = Duration::from_secs(20);
 /// A lane waits when its set of applied transactions above the low-water would grow beyond this.
 const APPLIED_MAX: usize = 4096;
-/// The head of a packet inside of a transaction.
-const NOTHING: &str = "DO 0";
 /// Deprecations: the server would rather have another word, and the value is as sent.
 const HARMLESS_WARNINGS: [u16; 6] = [1287, 1681, 3719, 3720, 3778, 4095];
 
@@ -264,10 +263,42 @@ impl Lane {
         let mut bytes = 0;
         for packet in packets(statements, head, limit) {
             bytes += packet.sql.len() as u64;
+            bytes += self.send_large_cells(group, &packet, deadline).await?;
             let outcome = self.session.connection().run_many(&packet.sql, "applying changes", deadline).await;
             match outcome {
-                Ok(done) => self.check(group, &packet, &done, deadline).await?,
+                Ok(done) => {
+                    self.check(group, &packet, &done, deadline).await?;
+                    for number in 0..packet.large_cells().len() {
+                        let forget = large::forget(number);
+                        let done = self.session.connection().run(forget, "forgetting a large value", deadline).await;
+                        done.map_err(|cause| refused(group, &packet, cause))?;
+                    }
+                }
                 Err(cause) => return Err(refused(group, &packet, cause)),
+            }
+        }
+        Ok(bytes)
+    }
+
+    /// Brings the packet's large cells into variables of the session, part by part.
+    async fn send_large_cells(
+        &mut self,
+        group: &[Transaction],
+        packet: &Packet<'_>,
+        deadline: Deadline,
+    ) -> Result<u64, Error> {
+        let mut bytes = 0;
+        for (number, cell) in packet.large_cells().iter().enumerate() {
+            for part in large::parts(cell.literal(group), number) {
+                bytes += part.len() as u64;
+                let done = self.session.connection().run(part, "sending a large value", deadline).await;
+                let done = done.map_err(|cause| refused(group, packet, cause))?;
+                // Longer than max_allowed_packet the value becomes NULL, with no more than a warning.
+                if let (true, Some(statement)) = (done.warnings > 0, packet.only_statement()) {
+                    let (key, position) = name(group, statement);
+                    let warning = "it is larger than the target's max_allowed_packet".to_owned();
+                    return Err(Error::Altered { table: statement.table.target.clone(), key, position, warning });
+                }
             }
         }
         Ok(bytes)

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use foldhash::fast::FixedState;
 
 use super::multiset::{Place, difference};
-use super::statement::{Statement, delete, delete_many, insert_head, row_values, update};
+use super::statement::{RowCells, Statement, delete, delete_many, insert_head, row_values, update};
 use super::transaction::{ApplyTable, CellText, Change, Image, Row, Transaction};
 use crate::model::TableName;
 
@@ -216,9 +216,11 @@ fn net_statements(group: &[Transaction], table: &Arc<ApplyTable>, net: &[Net], o
     }
     for (before, after) in updates {
         let (Some(old), Some(new)) = (before.cells(group), after.cells(group)) else { continue };
-        let mut sql = Vec::new();
-        if update(&mut sql, table, (old, before.image), (new, after.image)) {
-            out.push(statement(sql, 1, table, after));
+        let (mut sql, mut large) = (Vec::new(), Vec::new());
+        let same_change = (before.transaction, before.change) == (after.transaction, after.change);
+        let row = RowCells { transaction: after.transaction, cells: new, image: after.image };
+        if update(&mut sql, table, (old, before.image), row, same_change, &mut large) {
+            out.push(Statement { large, ..statement(sql, 1, table, after) });
         }
     }
     let mut insert = InsertBuilder::default();
@@ -241,6 +243,7 @@ fn statement(sql: Vec<u8>, expected_rows: u64, table: &Arc<ApplyTable>, place: P
         first: (place.transaction, place.change),
         cascades: false,
         relaxed: false,
+        large: Vec::new(),
     }
 }
 
@@ -264,8 +267,12 @@ impl InsertBuilder {
         if open.expected_rows > 0 {
             open.sql.push(b',');
         }
-        row_values(&mut open.sql, table, cells, place.image);
+        let row = RowCells { transaction: place.transaction, cells, image: place.image };
+        row_values(&mut open.sql, table, row, &mut open.large);
         open.expected_rows += 1;
+        if !open.large.is_empty() {
+            self.flush(out);
+        }
     }
 
     fn flush(&mut self, out: &mut Vec<Statement>) {
@@ -280,21 +287,22 @@ fn in_order(group: &[Transaction], changes: &[(usize, usize)], out: &mut Vec<Sta
         let Some(whole) = group.get(transaction) else { continue };
         let Some(change) = whole.changes.get(index) else { continue };
         let place = |image| Place { transaction, change: index, image };
+        let row = |image| RowCells { transaction, cells: &whole.cells, image };
         let plain = !change.cascades && !change.relaxed;
         match change.row {
             Row::Insert { after } if plain => insert.add(group, &change.table, place(after), out),
             Row::Insert { after } => {
                 insert.flush(out);
-                let mut sql = Vec::new();
+                let (mut sql, mut large) = (Vec::new(), Vec::new());
                 insert_head(&mut sql, &change.table);
-                row_values(&mut sql, &change.table, &whole.cells, after);
-                out.push(marked(statement(sql, 1, &change.table, place(after)), change));
+                row_values(&mut sql, &change.table, row(after), &mut large);
+                out.push(Statement { large, ..marked(statement(sql, 1, &change.table, place(after)), change) });
             }
             Row::Update { before, after } => {
                 insert.flush(out);
-                let mut sql = Vec::new();
-                if update(&mut sql, &change.table, (&whole.cells, before), (&whole.cells, after)) {
-                    out.push(marked(statement(sql, 1, &change.table, place(after)), change));
+                let (mut sql, mut large) = (Vec::new(), Vec::new());
+                if update(&mut sql, &change.table, (&whole.cells, before), row(after), true, &mut large) {
+                    out.push(Statement { large, ..marked(statement(sql, 1, &change.table, place(after)), change) });
                 }
             }
             Row::Delete { before } => {

@@ -18,6 +18,7 @@ pub mod error;
 pub mod floors;
 pub mod keys;
 pub mod lane;
+mod large;
 pub mod literal;
 pub mod low_water;
 pub mod merge;

@@ -1,10 +1,14 @@
 //! Statements on their way: as many in one packet as the target takes. Pure.
 
+use super::large::LargeCell;
 use super::statement::Statement;
 use crate::mysql::SESSION_SQL_MODE;
 
 /// Enough that a round trip no longer counts.
 const PACKET_BYTES: usize = 1 << 20;
+
+/// The head of a packet inside of a transaction.
+pub const NOTHING: &str = "DO 0";
 
 /// One packet of statements, and where in its answers each statement's own stands.
 pub struct Packet<'a> {
@@ -36,6 +40,15 @@ impl<'a> Packet<'a> {
         }
     }
 
+    fn has_large_cells(&self) -> bool {
+        self.places.iter().any(|(_, statement)| !statement.large.is_empty())
+    }
+
+    /// The cells whose values must be at the target before this packet.
+    pub fn large_cells(&self) -> &'a [LargeCell] {
+        self.places.first().map_or(&[], |(_, statement)| statement.large.as_slice())
+    }
+
     fn push(&mut self, statement: &'a Statement) {
         if statement.cascades {
             self.push_sql(b"SET foreign_key_checks=1");
@@ -61,19 +74,28 @@ impl<'a> Packet<'a> {
 }
 
 /// Packs statements behind `head`, which stands once at the beginning of the first packet. Packets stay below a
-/// quarter of `limit` (what the target takes) unless a single statement is larger.
-pub fn packets<'a>(statements: &'a [Statement], head: &str, limit: usize) -> Vec<Packet<'a>> {
+/// quarter of `limit` (what the target takes) unless a single statement is larger; one with large cells is alone in
+/// its packet. They are made one at a time.
+pub fn packets<'a>(statements: &'a [Statement], head: &'a str, limit: usize) -> impl Iterator<Item = Packet<'a>> {
     let limit = PACKET_BYTES.min(limit / 4);
-    let mut packets = Vec::new();
-    let mut open = Packet::begin(head);
-    for statement in statements {
-        if !open.places.is_empty() && open.sql.len() + statement.sql.len() > limit {
-            packets.push(std::mem::replace(&mut open, Packet::begin("DO 0")));
+    let mut rest = statements.iter().peekable();
+    let mut head = Some(head);
+    std::iter::from_fn(move || {
+        if head.is_none() && rest.peek().is_none() {
+            return None;
         }
-        open.push(statement);
-    }
-    packets.push(open);
-    packets
+        let mut packet = Packet::begin(head.take().unwrap_or(NOTHING));
+        while let Some(statement) = rest.peek() {
+            let is_alone = !statement.large.is_empty() || packet.has_large_cells();
+            let is_full = is_alone || packet.sql.len() + statement.sql.len() > limit;
+            if !packet.places.is_empty() && is_full {
+                break;
+            }
+            packet.push(statement);
+            rest.next();
+        }
+        Some(packet)
+    })
 }
 
 #[cfg(test)]
@@ -102,13 +124,14 @@ mod tests {
             first: (0, 0),
             cascades,
             relaxed: false,
+            large: Vec::new(),
         }
     }
 
     #[test]
     fn answers_are_counted_past_the_settings_around_a_statement() {
         let statements = [statement("A", false), statement("B", true), statement("C", false)];
-        let packets = packets(&statements, "BEGIN", 1 << 20);
+        let packets = packets(&statements, "BEGIN", 1 << 20).collect::<Vec<_>>();
         let [packet] = packets.as_slice() else { panic!("one packet") };
         assert_eq!(
             String::from_utf8_lossy(&packet.sql),
@@ -122,7 +145,7 @@ mod tests {
     fn a_packet_ends_before_the_target_s_limit_and_large_statements_go_alone() {
         let long = "x".repeat(60);
         let statements = [statement(&long, false), statement(&long, false), statement("y", false)];
-        let sizes: Vec<usize> = packets(&statements, "BEGIN", 300).iter().map(|packet| packet.places.len()).collect();
+        let sizes: Vec<usize> = packets(&statements, "BEGIN", 300).map(|packet| packet.places.len()).collect();
         assert_eq!(sizes, [1, 2]);
     }
 }

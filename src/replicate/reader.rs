@@ -5,22 +5,22 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use bytes::Bytes;
-use tokio::sync::mpsc;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 use tokio_util::sync::CancellationToken;
 
 use super::error::Error;
 use super::pulse::Pulse;
 use crate::binlog::{ChecksumAlgorithm, Decoded, Decoder, DecoderOptions, Event, EventBody};
 use crate::model::{BinlogPosition, Endpoint};
-use crate::mysql::{BinlogRequest, BinlogStart, BinlogStream, Connection, Deadline, Purpose};
+use crate::mysql::{BinlogRequest, BinlogStart, BinlogStream, Connection, Deadline, Purpose, open_binlog};
 
 /// The source sends a heartbeat after this long without an event.
 pub const HEARTBEAT: Duration = Duration::from_secs(2);
 /// Silence for this long is a dead connection.
 const SILENCE_MAX: Duration = Duration::from_secs(15);
-/// Events decoded ahead.
+/// Events decoded ahead, and their bytes.
 const AHEAD: usize = 1024;
+const AHEAD_BYTES: u32 = 16 << 20;
 
 /// An event and where it ends.
 #[derive(Debug)]
@@ -30,6 +30,8 @@ pub struct Placed {
     pub end: BinlogPosition,
     /// Bytes on the wire; 0 for what was packed inside another.
     pub size: u32,
+    /// Its part of what may be read ahead, given back when it is dropped.
+    _room: Option<OwnedSemaphorePermit>,
 }
 
 /// Opens the stream. The first events tell file and format.
@@ -41,7 +43,7 @@ pub async fn open(
 ) -> Result<Reader, Error> {
     let failed = |doing| move |cause| Error::Source { doing, cause };
     let mut connection =
-        Connection::open(endpoint, Purpose::Replicating, deadline).await.map_err(failed("open the binlog session"))?;
+        Connection::open(endpoint, Purpose::Asking, deadline).await.map_err(failed("ask for the checksum"))?;
     let row = connection
         .first_row("SELECT @@GLOBAL.binlog_checksum AS algorithm", "asking for the checksum", deadline)
         .await
@@ -55,7 +57,9 @@ pub async fn open(
         BinlogStart::Gtid { .. } => BinlogPosition::new("", 4),
     };
     let request = BinlogRequest { start, server_id, heartbeat: HEARTBEAT };
-    let stream = connection.into_binlog_stream(&request, deadline).await.map_err(failed("ask for the binlog"))?;
+    let flavor = connection.server().flavor;
+    connection.close(deadline.at_most(Duration::from_secs(1))).await;
+    let stream = open_binlog(endpoint, flavor, &request, deadline).await.map_err(failed("ask for the binlog"))?;
     Ok(Reader {
         stream,
         decoder: Decoder::new(DecoderOptions { checksum, ..DecoderOptions::default() }),
@@ -81,7 +85,7 @@ impl Reader {
         tasks.spawn(async move {
             tokio::select! {
                 () = stop.cancelled() => {}
-                () = self.run(Outlet { sender, pulse }) => {}
+                () = self.run(Outlet { sender, pulse, room: Arc::new(Semaphore::new(AHEAD_BYTES as usize)) }) => {}
             }
         });
         receiver
@@ -110,25 +114,19 @@ impl Reader {
         let size = u32::try_from(raw.0.len()).unwrap_or(u32::MAX);
         let undecodable =
             |place: &Place, cause| Error::Decode { position: place.position.to_string(), cause: Box::new(cause) };
-        match self.decoder.decode(Bytes::from(raw.0)).map_err(|cause| undecodable(&self.place, cause))? {
+        match self.decoder.decode(raw.0).map_err(|cause| undecodable(&self.place, cause))? {
             Decoded::Event(event) => {
                 let end = self.place.after(&event);
-                outlet.send(Placed { event, end, size }).await;
+                outlet.send(event, end, size).await;
             }
             Decoded::Payload(mut payload) => {
-                let mut inside = 0;
                 let mut size = size;
                 while let Some(event) =
                     self.decoder.decode_next(&mut payload).map_err(|cause| undecodable(&self.place, cause))?
                 {
-                    inside += 1;
                     let end = self.place.after(&event);
-                    outlet.send(Placed { event, end, size: std::mem::take(&mut size) }).await;
+                    outlet.send(event, end, std::mem::take(&mut size)).await;
                 }
-                self.stream
-                    .pass_over(inside, Deadline::after(SILENCE_MAX))
-                    .await
-                    .map_err(|cause| Error::Source { doing: "read the binlog", cause })?;
             }
         }
         Ok(())
@@ -139,13 +137,20 @@ impl Reader {
 struct Outlet {
     sender: mpsc::Sender<Result<Placed, Error>>,
     pulse: Arc<Pulse>,
+    room: Arc<Semaphore>,
 }
 
 impl Outlet {
-    async fn send(&self, placed: Placed) {
+    /// Waits for room. After an event that is larger than all of it nothing more is read until that one is done with.
+    async fn send(&self, event: Event, end: BinlogPosition, size: u32) {
         self.pulse.has_read();
-        // The receiver is gone only when the run ends.
-        let _ = self.sender.send(Ok(placed)).await;
+        let needed = size.clamp(1, AHEAD_BYTES);
+        // Never closed. The receiver is gone only when the run ends.
+        let room = Arc::clone(&self.room).acquire_many_owned(needed).await.ok();
+        let _ = self.sender.send(Ok(Placed { event, end, size, _room: room })).await;
+        if size >= AHEAD_BYTES {
+            let _ = self.room.acquire_many(AHEAD_BYTES).await;
+        }
     }
 }
 

@@ -10,7 +10,7 @@ use super::error::Error;
 use super::floors::{ByKey, Counting};
 use super::literal;
 use super::table::{FlowParts, TableFlow, make_flow};
-use super::transaction::{Change, Image, Row, Transaction};
+use super::transaction::{Change, Image, LEFT_OUT_CHANGED, LEFT_OUT_SAME, Row, Transaction};
 use super::unlogged::{self, Child, is_silent};
 use crate::binlog::{BinlogError, RowChange, RowsEvent, RowsKind, TableMap, Value};
 use crate::catalogue::LoggedColumn;
@@ -21,6 +21,12 @@ use crate::mysql::Deadline;
 
 /// How long the target may take to tell of a table.
 const ASKING: Duration = Duration::from_secs(60);
+
+/// Pieces after the first, so that several fit into the memory that one transaction may take.
+const PIECE_BYTES: usize = 4 << 20;
+
+/// An old value of this many bytes is left out where it can be.
+const LEFT_OUT_FROM: usize = 1024;
 
 /// A table as it is described in the binlog, and what the task makes of it.
 #[derive(Debug, Clone)]
@@ -170,9 +176,9 @@ impl Applier {
                 None => (before, after),
             };
             let mut relaxed = false;
-            let mut write = |values: &[Value<'_>]| -> Result<Image, Error> {
+            let mut write = |values: &[Value<'_>], role: Role<'_, '_>| -> Result<Image, Error> {
                 let (image, has_error_value) =
-                    write_image(transaction, flow, values).map_err(|error| Error::Structure {
+                    write_image(transaction, flow, values, role).map_err(|error| Error::Structure {
                         table: flow.apply.source.clone(),
                         position: end.to_string(),
                         why: error.to_string(),
@@ -183,9 +189,11 @@ impl Applier {
                 Ok(image)
             };
             let row = match (before, after) {
-                (None, Some(after)) => Row::Insert { after: write(after)? },
-                (Some(before), None) => Row::Delete { before: write(before)? },
-                (Some(before), Some(after)) => Row::Update { before: write(before)?, after: write(after)? },
+                (None, Some(after)) => Row::Insert { after: write(after, Role::New)? },
+                (Some(before), None) => Row::Delete { before: write(before, Role::Old(&[]))? },
+                (Some(before), Some(after)) => {
+                    Row::Update { before: write(before, Role::Old(after))?, after: write(after, Role::New)? }
+                }
                 (None, None) => continue,
             };
             transaction.changes.push(Change { table: Arc::clone(&flow.apply), row, cascades, relaxed });
@@ -195,8 +203,9 @@ impl Applier {
 
     /// A transaction that does not fit goes out in pieces, after everything before it.
     async fn stream_if_large(&mut self, stop: &CancellationToken) -> Result<(), Error> {
-        let limit = self.limits.transaction_bytes;
         let Some(current) = &mut self.state.current else { return Ok(()) };
+        let whole = self.limits.transaction_bytes;
+        let limit = if current.is_streaming { whole.min(PIECE_BYTES) } else { whole };
         if current.transaction.weight() < limit {
             return Ok(());
         }
@@ -233,16 +242,34 @@ impl Judge {
     }
 }
 
+/// What an image is in its change.
+#[derive(Clone, Copy)]
+enum Role<'a, 'e> {
+    New,
+    /// With the new image, if there is one: of a large old value no more is needed than whether it changed.
+    Old(&'a [Value<'e>]),
+}
+
 /// Writes the cells of one row; whether it holds an ENUM's error value.
 fn write_image(
     transaction: &mut Transaction,
     flow: &TableFlow,
     values: &[Value<'_>],
+    role: Role<'_, '_>,
 ) -> Result<(Image, bool), crate::binlog::ValueError> {
     let image = transaction.cells.next_image();
     let mut has_error_value = false;
-    for column in &flow.columns {
+    for (place, column) in flow.columns.iter().enumerate() {
         let value = values.get(column.value).unwrap_or(&Value::Null);
+        if let (Role::Old(new), Value::Bytes(bytes)) = (role, value)
+            && bytes.len() >= LEFT_OUT_FROM
+            && !flow.apply.needs_old_value(place)
+        {
+            let is_same = new.get(column.value) == Some(value);
+            transaction.cells.buffer().extend_from_slice(if is_same { LEFT_OUT_SAME } else { LEFT_OUT_CHANGED });
+            transaction.cells.end_cell();
+            continue;
+        }
         has_error_value |= column.is_error_value(value);
         literal::append(transaction.cells.buffer(), &column.form, value)?;
         transaction.cells.end_cell();

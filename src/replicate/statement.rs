@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::transaction::{ApplyTable, Compare, Image};
-use super::transaction::{CellText, Change};
+use super::large::{LargeCell, expression, is_large};
+use super::transaction::{ApplyTable, CellText, Change, Compare, Image, LEFT_OUT_CHANGED, LEFT_OUT_SAME};
 
 /// A statement with the number of rows it must match.
 #[derive(Debug, Clone)]
@@ -16,6 +16,8 @@ pub struct Statement {
     pub first: (usize, usize),
     pub cascades: bool,
     pub relaxed: bool,
+    /// Cells that stand in it by variables, in their order.
+    pub large: Vec<LargeCell>,
 }
 
 const NULL: &[u8] = b"NULL";
@@ -34,21 +36,50 @@ pub fn insert_head(out: &mut Vec<u8>, table: &ApplyTable) {
     out.extend_from_slice(b") VALUES ");
 }
 
-/// `(…)`.
-pub fn row_values(out: &mut Vec<u8>, table: &ApplyTable, cells: &CellText, row: Image) {
+/// A row of one of the group's transactions.
+#[derive(Debug, Clone, Copy)]
+pub struct RowCells<'a> {
+    pub transaction: usize,
+    pub cells: &'a CellText,
+    pub image: Image,
+}
+
+/// The cell as it stands in VALUES or SET: a large one by a variable.
+fn push_cell(out: &mut Vec<u8>, row: RowCells<'_>, column: usize, large: &mut Vec<LargeCell>) {
+    if !is_large(row.cells, row.image, column) {
+        return out.extend_from_slice(row.cells.get(row.image, column));
+    }
+    out.extend_from_slice(&expression(row.cells.get(row.image, column), large.len()));
+    large.push(LargeCell { transaction: row.transaction, image: row.image, column });
+}
+
+/// `(…)`. Large cells are added to `large`.
+pub fn row_values(out: &mut Vec<u8>, table: &ApplyTable, row: RowCells<'_>, large: &mut Vec<LargeCell>) {
     out.push(b'(');
-    for index in 0..table.columns.len() {
-        if index > 0 {
+    for column in 0..table.columns.len() {
+        if column > 0 {
             out.push(b',');
         }
-        out.extend_from_slice(cells.get(row, index));
+        push_cell(out, row, column, large);
     }
     out.push(b')');
 }
 
-/// `UPDATE t SET … WHERE …`; false when nothing that the target holds has changed.
-pub fn update(out: &mut Vec<u8>, table: &ApplyTable, before: (&CellText, Image), after: (&CellText, Image)) -> bool {
-    let changed = |index: &usize| before.0.get(before.1, *index) != after.0.get(after.1, *index);
+/// `UPDATE t SET … WHERE …`; false when nothing that the target holds has changed. `same_change`: both images are of
+/// one change, and not of the first and the last of several.
+pub fn update(
+    out: &mut Vec<u8>,
+    table: &ApplyTable,
+    before: (&CellText, Image),
+    after: RowCells<'_>,
+    same_change: bool,
+    large: &mut Vec<LargeCell>,
+) -> bool {
+    let changed = |index: &usize| match before.0.get(before.1, *index) {
+        LEFT_OUT_CHANGED => true,
+        LEFT_OUT_SAME => !same_change,
+        literal => literal != after.cells.get(after.image, *index),
+    };
     if !(0..table.columns.len()).any(|index| changed(&index)) {
         return false;
     }
@@ -65,7 +96,7 @@ pub fn update(out: &mut Vec<u8>, table: &ApplyTable, before: (&CellText, Image),
         }
         out.extend_from_slice(column.name.as_bytes());
         out.push(b'=');
-        out.extend_from_slice(after.0.get(after.1, index));
+        push_cell(out, after, index, large);
     }
     out.extend_from_slice(b" WHERE ");
     find_row(out, table, before.0, before.1);

@@ -56,7 +56,18 @@ impl ApplyTable {
     pub fn has_key(&self) -> bool {
         !self.identity.is_empty()
     }
+
+    /// Whether a column's old value is needed beyond whether it changed: to find the row, or to tell whether it gives
+    /// up a unique value.
+    pub fn needs_old_value(&self, column: usize) -> bool {
+        !self.has_key() || self.identity.contains(&column) || self.other_unique.iter().flatten().any(|&at| at == column)
+    }
 }
+
+/// In the old image of an UPDATE, a large cell that no key is made of is left out; what stands there says whether the
+/// new image has another value. Neither is a literal.
+pub const LEFT_OUT_CHANGED: &[u8] = b"";
+pub const LEFT_OUT_SAME: &[u8] = b"\0";
 
 /// A row: `columns.len()` cells from this index on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

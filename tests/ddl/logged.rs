@@ -3,11 +3,10 @@
 
 use std::time::Duration;
 
-use bytes::Bytes;
 use ferrymaster::binlog::{ChecksumAlgorithm, Decoded, Decoder, DecoderOptions, EventBody, TableMap};
 use ferrymaster::catalogue::{Catalogue, check};
 use ferrymaster::model::{Endpoint, TableName};
-use ferrymaster::mysql::{BinlogRequest, BinlogStart, Connection, Deadline, Purpose};
+use ferrymaster::mysql::{BinlogRequest, BinlogStart, Connection, Deadline, Purpose, open_binlog};
 use mysql_async::Row;
 use mysql_async::prelude::Queryable;
 
@@ -68,16 +67,17 @@ async fn table_maps(session: &Session, start: BinlogStart, marker: &TableName) -
         password: String::new().into(),
         tls: None,
     };
-    let connection = Connection::open(&endpoint, Purpose::Replicating, deadline).await.unwrap();
+    let connection = Connection::open(&endpoint, Purpose::Asking, deadline).await.unwrap();
+    let flavor = connection.server().flavor;
     // the marker's name is this story's alone
     let server_id = 500_000 + marker.schema.bytes().fold(0, |sum: u32, byte| (sum * 31 + u32::from(byte)) % 1_000_000);
     let request = BinlogRequest { start, server_id, heartbeat: Duration::from_secs(1) };
-    let mut stream = connection.into_binlog_stream(&request, deadline).await.unwrap();
+    let mut stream = open_binlog(&endpoint, flavor, &request, deadline).await.unwrap();
     let mut decoder = Decoder::new(DecoderOptions { checksum: ChecksumAlgorithm::Crc32, ..DecoderOptions::default() });
     let mut maps = Vec::new();
     loop {
         let raw = stream.next(deadline).await.unwrap();
-        let Decoded::Event(event) = decoder.decode(Bytes::from(raw.0)).unwrap() else { continue };
+        let Decoded::Event(event) = decoder.decode(raw.0).unwrap() else { continue };
         if let EventBody::TableMap(map) = event.body {
             let map = TableMap::clone(&map.table);
             if map.name == *marker {

@@ -140,11 +140,15 @@ impl Ferrymaster {
     }
 
     /// SIGSTOP: nothing in the process moves until [`Self::thaw`].
-    /// The largest resident memory so far, or since it was last forgotten; in bytes.
+    /// The largest resident memory so far, or since it was last forgotten, without the pages of the program itself,
+    /// which is large where it is not optimized; in bytes.
     pub fn peak_memory(&self) -> u64 {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).expect("the process lives");
-        let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).expect("a peak is told");
-        line.trim().trim_end_matches(" kB").parse::<u64>().expect("a number of kB") * 1024
+        let bytes = |name: &str| {
+            let line = status.lines().find_map(|line| line.strip_prefix(name)).expect("a size is told");
+            line.trim().trim_end_matches(" kB").parse::<u64>().expect("a number of kB") * 1024
+        };
+        bytes("VmHWM:").saturating_sub(bytes("RssFile:"))
     }
 
     pub fn forget_peak_memory(&self) {
