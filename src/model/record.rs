@@ -119,6 +119,13 @@ impl SubtaskRecord {
         self.present_conclusion().map(|conclusion| &conclusion.report)
     }
 
+    /// The failed run that the run of this generation is a retry of.
+    pub fn failed_before(&self, generation: Generation) -> Option<&SubtaskReport> {
+        let conclusion = self.conclusion.as_ref().filter(|_| self.attempts > 0)?;
+        let is_retried = conclusion.generation() < generation && conclusion.report.error.is_some();
+        is_retried.then_some(&conclusion.report)
+    }
+
     /// As [`Self::concluded`], with the time.
     pub fn present_conclusion(&self) -> Option<&Conclusion> {
         self.conclusion.as_ref().filter(|conclusion| conclusion.generation() == self.generation)

@@ -69,6 +69,19 @@ impl SubtaskReport {
         self.state == RunState::Closed
             && matches!(self.outcome, Some(Outcome::Stopped | Outcome::Finished | Outcome::Failed))
     }
+
+    /// The report of a retry that has not come to work yet: what the failed run before it had done still holds, and
+    /// its lag has grown since.
+    pub fn going_on_from(&self, failed: &Self) -> Self {
+        let mut report = self.clone();
+        if self.sync.is_some() || self.load.is_some() {
+            return report;
+        }
+        report.unit = failed.unit;
+        report.load.clone_from(&failed.load);
+        report.sync = failed.sync.as_ref().map(|sync| sync.after_us(self.reported_at_us - failed.reported_at_us));
+        report
+    }
 }
 
 /// The error that closed the run, or that it is retrying.
@@ -80,6 +93,32 @@ pub struct ErrorReport {
     /// The source position the error speaks of.
     pub position: Option<SourcePosition>,
     pub at_us: i64,
+    #[serde(default)]
+    pub detail: ErrorDetail,
+    #[serde(default)]
+    pub history: ErrorHistory,
+}
+
+/// What an error is about beyond table and position, as far as it is about one row or one statement.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ErrorDetail {
+    /// The row's key; never the row.
+    pub key: Option<String>,
+    /// The source transaction.
+    pub gtid: Option<String>,
+    /// The number that the server itself gives the error.
+    pub server_error: Option<u16>,
+}
+
+/// Failures in a row: since the task was started or worked for long enough. Kept by the master, which outlives runs.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ErrorHistory {
+    /// 0: not counted yet.
+    pub times: u32,
+    /// When the first of them happened.
+    pub first_us: Option<i64>,
+    /// When the next run is due; None: none is.
+    pub next_us: Option<i64>,
 }
 
 /// What happens after an error. One function decides it, from the error's kind (`worker::verdict`).
@@ -136,4 +175,18 @@ pub struct SyncProgress {
     /// A DDL that is being applied now.
     pub running_ddl: Option<String>,
     pub statements_passed_over: u64,
+}
+
+impl SyncProgress {
+    /// So much time after replication had ended without having been asked to: nobody knows what the source does, so
+    /// the lag is what it may be at most.
+    pub fn after_us(&self, elapsed_us: i64) -> Self {
+        Self {
+            lag_seconds: self.lag_seconds.saturating_add(u64::try_from(elapsed_us / 1_000_000).unwrap_or(0)),
+            rows_per_second: 0,
+            synced: false,
+            running_ddl: None,
+            ..self.clone()
+        }
+    }
 }

@@ -220,7 +220,13 @@ impl Applier {
             EventBody::TableMap(map) => {
                 self.state.numbers.insert(map.table_id, map.table);
             }
-            EventBody::Rows(rows) => self.take_rows(&rows, end, stop).await?,
+            EventBody::Rows(rows) => {
+                let taken = self.take_rows(&rows, end, stop).await;
+                taken.map_err(|error| {
+                    let gtid = self.state.current.as_ref().and_then(|current| current.gtid.as_ref());
+                    error.at(|| describe(end, gtid))
+                })?;
+            }
             EventBody::Query(query) => self.take_query(*query, &header, end, stop).await?,
             EventBody::Xid(_) => self.commit(end, header.timestamp, stop).await?,
             EventBody::XaPrepare(prepare) => self.take_xa_prepare(&prepare, end, header.timestamp, stop).await?,

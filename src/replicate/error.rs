@@ -55,8 +55,9 @@ pub enum Error {
         #[source]
         cause: mysql::Error,
     },
+    /// `position`: of the first change that needs the table; filled in where changes are read.
     #[error("{table} at the target does not fit: {why}")]
-    TargetTable { table: TableName, why: String },
+    TargetTable { table: TableName, why: String, position: String },
     /// The source changed rows of a child and does not log such changes; the target cannot repeat them.
     #[error(
         "the change of {parent} at {position} changed rows of {child} by the foreign key {foreign_key}, which the \
@@ -83,7 +84,36 @@ pub enum Error {
 impl Error {
     /// Where in the source's binlog it happened, if that is known.
     pub fn position(&self) -> Option<BinlogPosition> {
-        let text = match self {
+        let text = self.place()?;
+        text.split_once(GTID_MARK).map_or(text, |(position, _)| position).parse().ok()
+    }
+
+    /// The GTID of the transaction it happened in, if that is known.
+    pub fn gtid(&self) -> Option<&str> {
+        self.place()?.split_once(GTID_MARK).map(|(_, gtid)| gtid)
+    }
+
+    /// The same, with a place if it had none.
+    pub fn at(mut self, place: impl FnOnce() -> String) -> Self {
+        if let Self::TargetTable { position, .. } = &mut self
+            && position.is_empty()
+        {
+            *position = place();
+        }
+        self
+    }
+
+    /// The key of the row it is about.
+    pub fn key(&self) -> Option<&str> {
+        match self {
+            Self::Refused { key, .. } | Self::Mismatch { key, .. } | Self::Altered { key, .. } => Some(key),
+            _ => None,
+        }
+    }
+
+    /// The position as it is told, with the transaction's own GTID behind it.
+    fn place(&self) -> Option<&str> {
+        match self {
             Self::Target { position, .. }
             | Self::Refused { position, .. }
             | Self::Mismatch { position, .. }
@@ -94,17 +124,18 @@ impl Error {
             | Self::Statement { position, .. }
             | Self::StatementCollation { position, .. }
             | Self::DdlRefused { position, .. }
+            | Self::TargetTable { position, .. }
             | Self::LostCascade { position, .. }
-            | Self::UndecidedDdl { position, .. } => position,
+            | Self::UndecidedDdl { position, .. } => Some(position),
             Self::Source { .. }
-            | Self::TargetTable { .. }
             | Self::UnknownCollation { .. }
             | Self::ForeignPosition { .. }
             | Self::Ledger(_)
             | Self::Route(_)
-            | Self::Stopped => return None,
-        };
-        // Behind it may stand the transaction's own GTID.
-        text.split_once(" gtid ").map_or(text.as_str(), |(position, _)| position).parse().ok()
+            | Self::Stopped => None,
+        }
     }
 }
+
+/// Between a position and the GTID of its transaction.
+const GTID_MARK: &str = " gtid ";

@@ -49,6 +49,14 @@ pub struct Limits {
     pub group_bytes: usize,
 }
 
+/// How statements go to the target.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Packing {
+    Together,
+    /// Each in a packet of its own, so that a refusal names its row.
+    Alone,
+}
+
 /// A group is small; a target that does not take it in this time is taken for dead.
 const GROUP_PATIENCE: Duration = Duration::from_secs(300);
 /// Deadlocks and lock waits (5 s each) are tried again this often.
@@ -194,7 +202,7 @@ impl Lane {
     async fn commit_group(&mut self, group: Vec<Transaction>) -> Result<(), Error> {
         loop {
             let statements = merged(&group, &self.with_twins);
-            match self.commit(&group, &statements).await {
+            match self.commit(&group, &statements, Packing::Together).await {
                 Ok(()) => return Ok(()),
                 Err(error) if is_for_whole_run(&error) => return Err(error),
                 Err(error) if self.learns_of_twins(&error) => {}
@@ -221,16 +229,16 @@ impl Lane {
         );
         for transaction in group {
             let statements = one_by_one(transaction);
-            self.commit(std::slice::from_ref(transaction), &statements).await?;
+            self.commit(std::slice::from_ref(transaction), &statements, Packing::Alone).await?;
         }
         Ok(())
     }
 
     /// One target transaction, tried again on deadlocks and lock waits.
-    async fn commit(&mut self, group: &[Transaction], statements: &[Statement]) -> Result<(), Error> {
+    async fn commit(&mut self, group: &[Transaction], statements: &[Statement], packing: Packing) -> Result<(), Error> {
         let mut tries = 0;
         loop {
-            let error = match self.commit_once(group, statements).await {
+            let error = match self.commit_once(group, statements, packing).await {
                 Ok(()) => return Ok(()),
                 Err(error) => error,
             };
@@ -243,9 +251,14 @@ impl Lane {
         }
     }
 
-    async fn commit_once(&mut self, group: &[Transaction], statements: &[Statement]) -> Result<(), Error> {
+    async fn commit_once(
+        &mut self,
+        group: &[Transaction],
+        statements: &[Statement],
+        packing: Packing,
+    ) -> Result<(), Error> {
         let deadline = Deadline::after(GROUP_PATIENCE);
-        let bytes = self.send(group, statements, "BEGIN", deadline).await?;
+        let bytes = self.send(group, statements, "BEGIN", packing, deadline).await?;
         self.write_progress_and_commit(group, deadline).await?;
         self.finish(group, bytes);
         Ok(())
@@ -257,9 +270,14 @@ impl Lane {
         group: &[Transaction],
         statements: &[Statement],
         head: &str,
+        packing: Packing,
         deadline: Deadline,
     ) -> Result<u64, Error> {
-        let limit = usize::try_from(self.session.connection().server().max_allowed_packet).unwrap_or(1 << 20);
+        let limit = match packing {
+            Packing::Together => self.session.connection().server().max_allowed_packet,
+            Packing::Alone => 0,
+        };
+        let limit = usize::try_from(limit).unwrap_or(1 << 20);
         let mut bytes = 0;
         for packet in packets(statements, head, limit) {
             bytes += packet.sql.len() as u64;
@@ -415,14 +433,14 @@ impl Lane {
         }
         let bytes = loop {
             let statements = merged(group, &self.with_twins);
-            let error = match self.send(group, &statements, NOTHING, deadline).await {
+            let error = match self.send(group, &statements, NOTHING, Packing::Together, deadline).await {
                 Ok(bytes) => break bytes,
                 Err(error) if is_for_whole_run(&error) => return Err(error),
                 Err(error) => error,
             };
             self.run_of_piece("ROLLBACK TO SAVEPOINT piece", deadline).await?;
             if !self.learns_of_twins(&error) {
-                break self.send(group, &one_by_one(&piece), NOTHING, deadline).await?;
+                break self.send(group, &one_by_one(&piece), NOTHING, Packing::Alone, deadline).await?;
             }
         };
         if last {

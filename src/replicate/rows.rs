@@ -62,11 +62,7 @@ impl Applier {
         if matches!(counting, Counting::None) {
             return Ok(());
         }
-        let known = self.known(&map, end).await?;
-        if is_silent(rows) && !known.following.is_empty() {
-            unlogged::check(&map.name, &known.following, rows.kind, end.to_string())?;
-        }
-        let Some(flow) = known.flow else { return Ok(()) };
+        // Before anything is asked of the target: a rule is how an operator goes on past a table that does not fit.
         let kind = match rows.kind {
             RowsKind::Insert => EventKind::Insert,
             RowsKind::Update => EventKind::Update,
@@ -75,6 +71,11 @@ impl Applier {
         if matches!(self.filter.verdict(&map.name, kind, None), Verdict::Ignore { .. }) {
             return Ok(());
         }
+        let known = self.known(&map, end).await?;
+        if is_silent(rows) && !known.following.is_empty() {
+            unlogged::check(&map.name, &known.following, rows.kind, end.to_string())?;
+        }
+        let Some(flow) = known.flow else { return Ok(()) };
         let judge = match counting {
             Counting::ByKey(by_key) => Some(self.judge(&map.name, by_key, end)?),
             _ => None,

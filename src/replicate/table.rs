@@ -92,7 +92,7 @@ struct Written<'a> {
 }
 
 fn written_columns<'a>(parts: &FlowParts<'a>, table: &'a TargetTable) -> Result<Vec<Written<'a>>, Error> {
-    let wrong = |why: String| Error::TargetTable { table: parts.target.clone(), why };
+    let wrong = |why: String| Error::TargetTable { table: parts.target.clone(), why, position: String::new() };
     let mut written = Vec::new();
     for (value, logged) in parts.shape.logged_columns().into_iter().enumerate() {
         let LoggedColumn::Declared(source) = logged else { continue };

@@ -63,7 +63,7 @@ impl TargetTables {
         if let Some(known) = self.tables.get(name) {
             return Ok(Arc::clone(known));
         }
-        let wrong = |why: String| Error::TargetTable { table: name.clone(), why };
+        let wrong = |why: String| Error::TargetTable { table: name.clone(), why, position: String::new() };
         let failed = |cause| Error::Target { doing: "read a structure of", position: String::new(), cause };
         let doing = "reading a table's structure";
         let row = match connection.first_row(&format!("SHOW CREATE TABLE {name}"), doing, deadline).await {

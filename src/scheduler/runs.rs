@@ -11,7 +11,13 @@ pub(super) fn remember_ends(world: &World, plan: &mut Plan) {
     for subtask in world.subtasks.values().filter(|subtask| !world.leaving.contains(&subtask.id)) {
         if let Some((report, ended_us)) = world.just_ended(subtask) {
             let worked = world.ran.get(&subtask.id) == Some(&subtask.generation);
-            let conclusion = Box::new(Conclusion { report: judged(world, subtask, report), ended_us, worked });
+            let mut report = judged(world, subtask, report);
+            if let (Next::Later, Some(error)) =
+                (next(&report, subtask.attempts, world.retries.tries), &mut report.error)
+            {
+                error.history.next_us = Some(due_us(world, subtask, ended_us));
+            }
+            let conclusion = Box::new(Conclusion { report, ended_us, worked });
             plan.push(Step::Conclude { id: subtask.id.clone(), conclusion });
         }
     }
@@ -69,8 +75,7 @@ pub(super) fn try_again(world: &World, now_us: i64, plan: &mut Plan) {
             Next::AtOnce => (from.next(), "it was closed, and is wanted running".to_owned()),
             Next::Above(known) => (known.max(from).next(), format!("the ledger knows generation {known}")),
             Next::Later => {
-                let delay_us = world.retries.delay_us(&subtask.id, from, subtask.attempts);
-                let due_us = ended_us.min(now_us).saturating_add(delay_us);
+                let due_us = due_us(world, subtask, ended_us.min(now_us));
                 if now_us < due_us {
                     plan.wake_at(due_us);
                     continue;
@@ -81,6 +86,12 @@ pub(super) fn try_again(world: &World, now_us: i64, plan: &mut Plan) {
         let attempts = subtask.attempts.saturating_add(1);
         plan.push(Step::Advance { id: subtask.id.clone(), from, to, attempts, reason });
     }
+}
+
+/// When the run after one that ended is due.
+fn due_us(world: &World, subtask: &SubtaskRecord, ended_us: i64) -> i64 {
+    let delay_us = world.retries.delay_us(&subtask.id, subtask.generation, subtask.attempts);
+    ended_us.saturating_add(delay_us)
 }
 
 /// A run that works long enough begins the count of retries anew.

@@ -1,7 +1,7 @@
 //! From an error to what users see and what happens next: one function from kind to verdict, never from text.
 
 use crate::error::{Chain, Code, Fault};
-use crate::model::report::{ErrorReport, Verdict};
+use crate::model::report::{ErrorDetail, ErrorHistory, ErrorReport, Verdict};
 use crate::model::{SourcePosition, TableName};
 use crate::worker::error::Error;
 use crate::{ledger, load, mysql, replicate, snapshot};
@@ -55,7 +55,15 @@ pub fn report(error: &Error, at_us: i64) -> Option<ErrorReport> {
         Verdict::PauseFor(advice) => fault.with_workaround(advice.clone()),
         _ => fault,
     };
-    Some(ErrorReport { fault, verdict, table: table_of(error), position: position_of(error), at_us })
+    Some(ErrorReport {
+        fault,
+        verdict,
+        table: table_of(error),
+        position: position_of(error),
+        at_us,
+        detail: detail_of(error),
+        history: ErrorHistory::default(),
+    })
 }
 
 fn is_stop(error: &Error) -> bool {
@@ -198,6 +206,12 @@ fn of_snapshot(error: &snapshot::Error) -> (Fault, Verdict) {
 
 const ROW_ADVICE: &str = "change the target's table so that it takes the row as it is, then start again";
 
+/// There is no call that passes over a single event: a rule for its table does, as long as it is there.
+const CHANGE_ADVICE: &str = "change the target's table so that it takes the row as it is, then start again; to go on \
+                             without it, stop the task, give the table a binlog_filter_rule that ignores this kind of \
+                             event (ignore_event), start it, and take the rule away once the position is passed: what \
+                             it ignored is then to be mended by hand";
+
 /// A row or a statement that the target did not take: because of itself, or because the target takes nothing at the
 /// moment, which passes.
 fn refused(cause: &mysql::Error, code: Code, advice: &str) -> (Fault, Verdict) {
@@ -224,20 +238,21 @@ fn of_replication(error: &replicate::Error) -> (Fault, Verdict) {
     match error {
         E::Source { cause, .. } => server(cause, Side::Source),
         E::Target { cause, .. } => server(cause, Side::Target),
-        E::Refused { cause, .. } => refused(cause, code::EXECUTE, ROW_ADVICE),
+        E::Refused { cause, .. } => refused(cause, code::EXECUTE, CHANGE_ADVICE),
         E::DdlRefused { cause, .. } => refused(
             cause,
             code::DDL_REFUSED,
-            "make the target take the statement (or make its change by hand), then start again",
+            "make the target take the statement, then start again; to go on without it, make its change at the target \
+             by hand, stop the task, name the statement in a binlog_filter_rule (ignore_sql), and start it",
         ),
         E::Mismatch { .. } => (
             code::MISMATCH.fault("").on_target(),
-            pause("the target's rows differ from what the source held: compare this row, and copy the task anew"),
+            pause(
+                "the target's rows differ from what the source held: compare this row; make it by hand what the source \
+                 had and start again, or copy the task anew",
+            ),
         ),
-        E::Altered { .. } => (
-            code::ROW_REFUSED.fault("").on_target(),
-            pause("change the target's column so that it takes the value as it is, then start again"),
-        ),
+        E::Altered { .. } => (code::ROW_REFUSED.fault("").on_target(), pause(CHANGE_ADVICE)),
         E::Decode { cause, .. } => match **cause {
             crate::binlog::BinlogError::PartialRowImage { .. } => (
                 code::ROW_IMAGE.fault("").on_source(),
@@ -258,7 +273,10 @@ fn of_replication(error: &replicate::Error) -> (Fault, Verdict) {
         }
         E::TargetTable { .. } => (
             code::TARGET_MISFIT.fault("").on_target(),
-            pause("change the target's table as the message says, then start again"),
+            pause(
+                "change the target's table as the message says, then start again; to go on without the table, stop \
+                 the task, leave the table out of its table_migrate_rule, and start it",
+            ),
         ),
         E::LostCascade { .. } => (
             code::TARGET_MISFIT.fault("").on_target(),
@@ -315,6 +333,20 @@ fn of_ledger(error: &ledger::Error) -> (Fault, Verdict) {
 fn position_of(error: &Error) -> Option<SourcePosition> {
     let Error::Replicate(error) = error else { return None };
     error.position().map(|binlog| SourcePosition { binlog, gtid: None })
+}
+
+fn detail_of(error: &Error) -> ErrorDetail {
+    let (key, gtid) = match error {
+        Error::Replicate(error) => (error.key(), error.gtid()),
+        _ => (None, None),
+    };
+    let mut cause: Option<&(dyn std::error::Error + 'static)> = Some(error);
+    let mut server_error = None;
+    while let (Some(looked_at), None) = (cause, server_error) {
+        server_error = looked_at.downcast_ref::<mysql::Error>().and_then(mysql::Error::server_code);
+        cause = looked_at.source();
+    }
+    ErrorDetail { key: key.map(str::to_owned), gtid: gtid.map(str::to_owned), server_error }
 }
 
 fn table_of(error: &Error) -> Option<TableName> {

@@ -76,29 +76,29 @@ async fn what_a_server_refuses_is_in_the_status_within_seconds() {
     let site = Site::set().await;
     let api = &site.ferrymaster.api;
     let user =
-        make_user(&site.target, "first", "SELECT, UPDATE, DELETE, CREATE, ALTER, DROP, INDEX, REFERENCES, PROCESS")
+        make_user(&site.target, "gEh3im-1", "SELECT, UPDATE, DELETE, CREATE, ALTER, DROP, INDEX, REFERENCES, PROCESS")
             .await;
     let mut without_insert = site.task("without-insert", "all");
     without_insert["target_config"]["user"] = json!(user);
-    without_insert["target_config"]["password"] = json!("first");
+    without_insert["target_config"]["password"] = json!("gEh3im-1");
     api.create_task(&without_insert).await;
     api.start_task("without-insert").await;
     let status = until_told(&site, "without-insert", "INSERT command denied").await;
     assert_eq!(status["error"]["next"], "pause", "{status}");
     assert!(status["error"]["hint"].as_str().is_some_and(|hint| !hint.is_empty()), "{status}");
-    assert!(!status.to_string().contains("first"), "{status}");
+    assert!(!status.to_string().contains("gEh3im-1"), "{status}");
 
-    let reader = make_user(&site.source, "first", "ALL").await;
+    let reader = make_user(&site.source, "gEh3im-1", "ALL").await;
     let mut other = source("other", &site.source, true);
     other["user"] = json!(reader);
-    other["password"] = json!("first");
+    other["password"] = json!("gEh3im-1");
     api.post("/api/v1/sources", &json!({ "source": other })).await.expect(201);
     let mut locked_out = site.task("locked-out", "all");
     locked_out["source_config"] = json!({"source_conf": [{"source_name": "other"}]});
     locked_out["table_migrate_rule"][0]["source"]["source_name"] = json!("other");
     locked_out["table_migrate_rule"][0]["target"] = json!({"schema": format!("{}_2", site.database)});
     api.create_task(&locked_out).await;
-    site.source.run(&[&format!("ALTER USER `{reader}`@'%' IDENTIFIED BY 'second'")]).await;
+    site.source.run(&[&format!("ALTER USER `{reader}`@'%' IDENTIFIED BY 'gEh3im-2'")]).await;
     api.start_task("locked-out").await;
     until_told(&site, "locked-out", "Access denied").await;
 

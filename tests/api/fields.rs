@@ -30,12 +30,13 @@ fn rows() -> BTreeMap<String, BTreeSet<u64>> {
     rows
 }
 
-/// All fields that clients can send in these bodies, by following the references.
+/// All fields that clients can send in these bodies, by following the references, and those of a status's error.
 fn fields_of_the_document() -> BTreeSet<String> {
     let document: Value =
         serde_json::from_str(&ferrymaster::api::documents().expect("the documents can be written").dm_30).unwrap();
     let schemas = document["components"]["schemas"].as_object().unwrap();
-    let mut open = vec!["CreateSourceRequest", "Task", "StartTaskRequest", "StopTaskRequest"];
+    // The last one is of answers: what an operator acts on is told field by field too.
+    let mut open = vec!["CreateSourceRequest", "Task", "StartTaskRequest", "StopTaskRequest", "SubTaskError"];
     let mut seen = BTreeSet::new();
     let mut fields = BTreeSet::new();
     while let Some(name) = open.pop() {

@@ -5,7 +5,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use ferrymaster::error::codes;
 use ferrymaster::model::record::SubtaskRecord;
-use ferrymaster::model::report::{ErrorReport, Outcome, RunState, SubtaskReport, Unit, Verdict};
+use ferrymaster::model::report::{
+    ErrorDetail, ErrorHistory, ErrorReport, Outcome, RunState, SubtaskReport, Unit, Verdict,
+};
 use ferrymaster::model::{Epoch, SourceName, TableName, TaskName, WorkerName};
 use ferrymaster::registry::{MasterClock, WorkerReport};
 use serde_json::{Value, json};
@@ -71,6 +73,8 @@ impl Scene {
             table: Some(TableName::new("shop", "orders")),
             position: None,
             at_us: 1_700_000_000_000_000,
+            detail: ErrorDetail::default(),
+            history: ErrorHistory::default(),
         });
         let subtask = self.subtask(task, source).await;
         let report = SubtaskReport {

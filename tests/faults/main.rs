@@ -10,6 +10,7 @@
     reason = "a test that cannot go on fails, and says why"
 )]
 
+mod field;
 mod memory;
 mod packets;
 mod points;

@@ -25,7 +25,9 @@ use ferrymaster::model::record::{
     Assignment, CleanupRecord, Conclusion, ServerFacts, SourceRecord, SubtaskRecord, SubtaskSettings, TaskRecord,
     TaskSettings,
 };
-use ferrymaster::model::report::{ErrorReport, Outcome, RunState, SubtaskReport, Unit, Verdict};
+use ferrymaster::model::report::{
+    ErrorDetail, ErrorHistory, ErrorReport, Outcome, RunState, SubtaskReport, Unit, Verdict,
+};
 use ferrymaster::model::subtask::{OnDuplicate, TaskMode, Wanted};
 use ferrymaster::model::{Endpoint, Epoch, Flavor, Generation, LedgerId, SourceName, SubtaskId, TaskName, WorkerName};
 use ferrymaster::scheduler::{SeenRun, Standing, WorkerView, World};
@@ -198,6 +200,8 @@ fn report(id: SubtaskId, generation: u64, how: &[&str], at_us: i64) -> SubtaskRe
         table: None,
         position: None,
         at_us,
+        detail: ErrorDetail::default(),
+        history: ErrorHistory::default(),
     });
     SubtaskReport {
         id,

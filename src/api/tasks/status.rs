@@ -22,6 +22,9 @@ pub struct Known<'a> {
     pub holder: Holder<'a>,
     /// The last report, or how the run ended if that is newer.
     pub report: Option<&'a SubtaskReport>,
+    /// The failed run that this one is a retry of.
+    pub failed_before: Option<&'a SubtaskReport>,
+    pub now_us: i64,
 }
 
 /// The stage and whether work in flight is being ended.
@@ -45,11 +48,12 @@ fn stage(known: &Known<'_>) -> (TaskStage, bool) {
 /// The status as it is answered.
 pub fn status(known: &Known<'_>) -> SubTaskStatus {
     let (stage, closing) = stage(known);
-    let report = known.report;
+    let going_on = going_on(known);
+    let report = going_on.as_ref().or(known.report);
     let unit = report.map_or_else(|| first_unit(known.mode), |report| report.unit);
     let load = report.and_then(|report| report.load.clone()).unwrap_or_default();
     let sync = report.and_then(|report| report.sync.clone()).unwrap_or_default();
-    let error = report.and_then(|report| report.error.as_ref());
+    let error = present_error(known);
     let is_known = stage != TaskStage::Unknown;
     let shows = |shown: Unit| (is_known || report.is_some()) && unit == shown;
     SubTaskStatus {
@@ -63,10 +67,34 @@ pub fn status(known: &Known<'_>) -> SubTaskStatus {
         sync_status: shows(Unit::Sync).then(|| sync_status(&sync, stage)),
         dump_status: shows(Unit::Load).then(|| dump_status(&load)),
         error_msg: error_text(known, error),
-        error: error.map(error_in_parts),
-        notices: report.map(notices).unwrap_or_default(),
+        error: error.map(|error| error_in_parts(known, error)),
+        notices: report.map(|report| notices(known, report)).unwrap_or_default(),
         closing: closing.then_some(true),
         reported_at: report.map(|report| to_rfc3339(report.reported_at_us)),
+    }
+}
+
+/// While nothing replicates because of an error, what was done before still holds, and the lag grows.
+fn going_on(known: &Known<'_>) -> Option<SubtaskReport> {
+    let report = known.report?;
+    let mut going_on = match known.failed_before {
+        Some(failed) if report.state != RunState::Running => report.going_on_from(failed),
+        _ => report.clone(),
+    };
+    if report.outcome == Some(Outcome::Failed) {
+        let elapsed_us = known.now_us.saturating_sub(report.reported_at_us);
+        going_on.sync = going_on.sync.map(|sync| sync.after_us(elapsed_us));
+    }
+    Some(going_on)
+}
+
+/// The error that ended the run or that it is a retry of, until it works again.
+fn present_error<'a>(known: &Known<'a>) -> Option<&'a ErrorReport> {
+    let report = known.report?;
+    match report.state {
+        RunState::Closed => report.error.as_ref(),
+        RunState::Running => None,
+        RunState::Initializing | RunState::Closing => known.failed_before?.error.as_ref(),
     }
 }
 
@@ -104,28 +132,52 @@ fn error_text(known: &Known<'_>, error: Option<&ErrorReport>) -> Option<String> 
     (!lines.is_empty()).then(|| lines.concat())
 }
 
-fn error_in_parts(error: &ErrorReport) -> SubTaskError {
+const STOPPED_ADVICE: &str = "the task was stopped, so this is not tried again; start it";
+
+fn error_in_parts(known: &Known<'_>, error: &ErrorReport) -> SubTaskError {
+    let is_closed = known.report.is_none_or(|report| report.state == RunState::Closed);
     let (next, advice) = match &error.verdict {
+        Verdict::RetryLater | Verdict::NeedsGenerationAbove(_) if known.wanted == Wanted::Stopped => {
+            ("pause", Some(STOPPED_ADVICE.to_owned()))
+        }
         Verdict::RetryLater | Verdict::NeedsGenerationAbove(_) => ("retry", None),
         Verdict::PauseFor(advice) => ("pause", Some(advice.clone())),
     };
     SubTaskError {
         code: error.fault.code,
         message: error.fault.message.clone(),
+        cause: error.fault.cause.clone(),
+        server_error: error.detail.server_error,
         next: next.to_owned(),
         hint: advice.filter(|advice| !advice.is_empty()).or_else(|| error.fault.workaround.clone()),
         table: error.table.as_ref().map(ToString::to_string),
-        position: error.position.as_ref().map(ToString::to_string),
+        key: error.detail.key.clone(),
+        position: error.position.as_ref().map(|position| position.binlog.to_string()),
+        gtid: error.detail.gtid.clone(),
         at: to_rfc3339(error.at_us),
+        first_at: to_rfc3339(error.history.first_us.unwrap_or(error.at_us)),
+        times: error.history.times.max(1),
+        next_at: error.history.next_us.filter(|_| is_closed && next == "retry").map(to_rfc3339),
     }
 }
 
-fn notices(report: &SubtaskReport) -> Vec<SubTaskNotice> {
+/// What the run says, after what it got over.
+fn notices(known: &Known<'_>, report: &SubtaskReport) -> Vec<SubTaskNotice> {
     let notice = |notice: &crate::model::report::Notice| SubTaskNotice {
         at: to_rfc3339(notice.at_us),
         text: notice.text.clone(),
     };
-    report.notices.iter().map(notice).collect()
+    let failed = known.failed_before.filter(|_| report.state == RunState::Running);
+    let got_over = failed.and_then(|failed| failed.error.as_ref()).map(|error| SubTaskNotice {
+        at: to_rfc3339(error.at_us),
+        text: format!(
+            "it runs again after {} failures in a row since {}, the last of them: {}",
+            error.history.times.max(1),
+            to_rfc3339(error.history.first_us.unwrap_or(error.at_us)),
+            error.fault
+        ),
+    });
+    got_over.into_iter().chain(report.notices.iter().map(notice)).collect()
 }
 
 /// `12.34 %`. What is estimated may be passed before all is done: 100 is kept for the end.
@@ -205,6 +257,7 @@ fn position_texts(position: Option<&SourcePosition>) -> (String, String) {
 mod tests {
     use super::*;
     use crate::error::codes;
+    use crate::model::report::{ErrorDetail, ErrorHistory};
     use crate::model::{BinlogPosition, SourceName, TableName, TaskName, WorkerName};
 
     fn id() -> SubtaskId {
@@ -236,7 +289,8 @@ mod tests {
     fn status_of(holder: Holder<'_>, generation: u64, report: Option<&SubtaskReport>) -> SubTaskStatus {
         let id = id();
         let (mode, wanted) = (TaskMode::All, Wanted::Running);
-        status(&Known { id: &id, mode, wanted, generation: Generation(generation), holder, report })
+        let (generation, now_us) = (Generation(generation), 1_700_000_000_000_000);
+        status(&Known { id: &id, mode, wanted, generation, holder, report, failed_before: None, now_us })
     }
 
     #[test]
@@ -307,6 +361,8 @@ mod tests {
             table: Some(TableName::new("shop", "orders")),
             position: Some(SourcePosition { binlog: BinlogPosition::new("b.000001", 4), gtid: None }),
             at_us: 1_700_000_000_000_000,
+            detail: ErrorDetail { server_error: Some(1142), ..ErrorDetail::default() },
+            history: ErrorHistory::default(),
         });
         let status = status_of(Holder::Heard(&worker), 3, Some(&report));
         assert_eq!(
@@ -318,6 +374,67 @@ mod tests {
         );
         let error = status.error.unwrap();
         assert_eq!((error.next.as_str(), error.hint.as_deref()), ("pause", Some("grant INSERT")));
-        assert_eq!(error.at, "2023-11-14T22:13:20Z");
+        assert_eq!((error.at.as_str(), error.first_at.as_str()), ("2023-11-14T22:13:20Z", "2023-11-14T22:13:20Z"));
+        assert_eq!((error.times, error.next_at, error.server_error), (1, None, Some(1142)));
+    }
+
+    fn failed(generation: u64, history: ErrorHistory) -> SubtaskReport {
+        let mut failed = report(RunState::Closed, Some(Outcome::Failed));
+        failed.generation = Generation(generation);
+        failed.unit = Unit::Sync;
+        failed.sync = Some(SyncProgress { lag_seconds: 2, synced: true, ..SyncProgress::default() });
+        failed.error = Some(ErrorReport {
+            fault: codes::DATABASE_BAD_CONNECTION.fault("cannot read the binlog").on_source(),
+            verdict: Verdict::RetryLater,
+            table: None,
+            position: None,
+            at_us: 1_700_000_000_000_000,
+            detail: ErrorDetail::default(),
+            history,
+        });
+        failed
+    }
+
+    #[test]
+    fn a_retry_tells_what_when_how_often_and_what_comes_next_until_it_works() {
+        let (id, worker) = (id(), WorkerName::new("w1"));
+        let history =
+            ErrorHistory { times: 3, first_us: Some(1_699_999_990_000_000), next_us: Some(1_700_000_008_000_000) };
+        let failed = failed(2, history);
+        let at = |report: &SubtaskReport, wanted, seconds: i64| {
+            status(&Known {
+                id: &id,
+                mode: TaskMode::All,
+                wanted,
+                generation: Generation(3),
+                holder: Holder::Heard(&worker),
+                report: Some(report),
+                failed_before: Some(&failed).filter(|failed| failed.generation < report.generation),
+                now_us: 1_700_000_000_000_000 + seconds * 1_000_000,
+            })
+        };
+        let waits = at(&failed, Wanted::Running, 5);
+        let error = waits.error.unwrap();
+        assert_eq!((error.next.as_str(), error.times), ("retry", 3));
+        assert_eq!(error.first_at, "2023-11-14T22:13:10Z");
+        assert_eq!(error.next_at.as_deref(), Some("2023-11-14T22:13:28Z"));
+        let sync = waits.sync_status.unwrap();
+        assert_eq!((sync.seconds_behind_master, sync.synced), (7, false));
+
+        let mut retry = report(RunState::Initializing, None);
+        (retry.load, retry.reported_at_us) = (None, 1_700_000_009_000_000);
+        let tries = at(&retry, Wanted::Running, 9);
+        let error = tries.error.unwrap();
+        assert_eq!((error.next.as_str(), error.times, error.next_at), ("retry", 3, None));
+        assert_eq!((tries.unit.as_str(), tries.sync_status.unwrap().seconds_behind_master), ("Sync", 11));
+
+        retry.state = RunState::Running;
+        let works = at(&retry, Wanted::Running, 9);
+        assert!(works.error.is_none() && works.error_msg.is_none());
+        assert!(works.notices[0].text.contains("3 failures in a row since 2023-11-14T22:13:10Z"), "{works:?}");
+
+        let stopped = at(&failed, Wanted::Stopped, 5).error.unwrap();
+        assert_eq!((stopped.next.as_str(), stopped.next_at), ("pause", None));
+        assert!(stopped.hint.is_some());
     }
 }

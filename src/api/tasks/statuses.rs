@@ -4,6 +4,7 @@ use super::status::{Known, status};
 use crate::api::app::App;
 use crate::api::error::ApiResult;
 use crate::api::holders::Holders;
+use crate::api::time::now_us;
 use crate::model::record::{SubtaskRecord, TaskRecord};
 use crate::model::report::SubtaskReport;
 use crate::model::wire::SubTaskStatus;
@@ -22,19 +23,23 @@ impl<'a> Statuses<'a> {
     /// The statuses of a task's subtasks, in their order.
     pub fn of(&self, task: &TaskRecord, subtasks: &[SubtaskRecord]) -> Vec<SubTaskStatus> {
         let seen = self.app.registry.seen_of_task(&task.name);
+        let now_us = now_us();
         subtasks
             .iter()
             .map(|subtask| {
                 let reported = seen.get(&subtask.id).map(|seen| seen.report.as_ref());
                 let reported = reported.filter(|report| report.ledger_id == subtask.ledger_id);
                 let concluded = subtask.conclusion.as_ref().map(|conclusion| &conclusion.report);
+                let report = latest(reported, concluded);
                 status(&Known {
                     id: &subtask.id,
                     mode: task.settings.mode,
                     wanted: subtask.wanted,
                     generation: subtask.generation,
                     holder: self.holders.of(&subtask.id.source),
-                    report: latest(reported, concluded),
+                    report,
+                    failed_before: report.and_then(|report| subtask.failed_before(report.generation)),
+                    now_us,
                 })
             })
             .collect()

@@ -99,13 +99,21 @@ pub struct SubTaskStatus {
     pub reported_at: Option<String>,
 }
 
-/// An error of a subtask, in parts.
+/// The error of a subtask, in parts: that which ended its run, or which is being tried again.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct SubTaskError {
     /// The stable number of the error.
     pub code: u32,
     /// What went wrong.
     pub message: String,
+    /// Why: what the server or the network said.
+    #[schema(nullable = false)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cause: Option<String>,
+    /// The number that the server itself gives the error.
+    #[schema(nullable = false, example = 1406)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub server_error: Option<u16>,
     /// What comes next: `retry` (by itself) or `pause` (an operator must act).
     #[schema(example = "pause")]
     pub next: String,
@@ -117,13 +125,33 @@ pub struct SubTaskError {
     #[schema(nullable = false)]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub table: Option<String>,
-    /// The source position it speaks of.
+    /// The key of the row it speaks of; never the whole row.
+    #[schema(nullable = false)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub key: Option<String>,
+    /// The source position it speaks of: where the transaction ends.
     #[schema(nullable = false)]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub position: Option<String>,
+    /// The GTID of the source transaction it speaks of.
+    #[schema(nullable = false)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gtid: Option<String>,
     /// When it happened.
     #[schema(format = DateTime)]
     pub at: String,
+    /// When the first of the failures in a row happened: since the task was started, or last worked for long enough.
+    #[schema(format = DateTime)]
+    #[serde(default)]
+    pub first_at: String,
+    /// How many failures in a row there are, this one included.
+    #[schema(example = 1)]
+    #[serde(default)]
+    pub times: u32,
+    /// When it is tried again; missing while that is being done.
+    #[schema(nullable = false, format = DateTime)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub next_at: Option<String>,
 }
 
 /// Something worth telling that is no error.
@@ -222,7 +250,7 @@ pub struct SyncStatus {
     /// `remote`: the binlog comes from the source; `local`: from relay logs.
     #[schema(example = "remote")]
     pub binlog_type: String,
-    /// Seconds behind the source.
+    /// Seconds behind the source; while replication is broken off, what they are at most.
     pub seconds_behind_master: u64,
     /// Bytes sent to the target.
     pub io_total_bytes: u64,

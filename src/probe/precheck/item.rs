@@ -43,6 +43,7 @@ items! {
     Collation = "collation": "the target knows the collations of the migrated tables, or a map names others",
     /// Ours.
     StorageEngine = "storage_engine": "the migrated tables are in engines that have snapshots",
+    PrimaryKey = "primary_key": "the migrated tables have keys that find a changed row",
     /// Ours.
     TargetTrigger = "target_trigger": "the target's tables have no triggers of their own",
     /// Ours.
@@ -65,7 +66,6 @@ const WITHOUT_CHECK: &[&str] = &[
     "free_space",
     "downstream_mutex_features",
     "downstream_table_empty",
-    "primary_key",
 ];
 
 /// Which items a task leaves out.
@@ -116,7 +116,8 @@ impl Item {
             | Self::ServerId
             | Self::BinlogEnable
             | Self::BinlogFormat
-            | Self::BinlogRowImage => mode.replicates(),
+            | Self::BinlogRowImage
+            | Self::PrimaryKey => mode.replicates(),
             Self::Version | Self::TargetPrivilege | Self::Collation | Self::TargetTrigger | Self::TargetTopology => {
                 true
             }

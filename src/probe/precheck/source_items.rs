@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::item::Item;
 use super::result::Finding;
-use super::survey::{SourceSurvey, TargetSurvey};
+use super::survey::{SourceSurvey, SourceTable, TargetSurvey};
 use crate::model::Flavor;
 use crate::mysql::Server;
 
@@ -28,6 +28,7 @@ pub fn check(
         Item::BinlogRowImage => binlog_row_image(source),
         Item::Collation => collation(source, target, collation_map),
         Item::StorageEngine => storage_engine(source),
+        Item::PrimaryKey => primary_key(source),
         Item::TargetPrivilege | Item::TargetTrigger | Item::TargetTopology => return None,
     })
 }
@@ -257,12 +258,26 @@ fn storage_engine(source: &SourceSurvey) -> Vec<Finding> {
         .collect()
 }
 
+fn primary_key(source: &SourceSurvey) -> Vec<Finding> {
+    let without = source.tables.iter().filter(|table| !table.has_key);
+    let finding = |table: &SourceTable| {
+        Finding::warning(
+            format!("{} has no primary key, and no unique key without NULL", table.name),
+            "give it one; else each changed row is looked for by all of its columns, which reads the whole table at \
+             the target unless an index there holds one of them. `primary_key` in `ignore_checking_items` switches \
+             this off",
+        )
+        .about(table.name.to_string())
+    };
+    without.map(finding).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::model::TableName;
     use crate::probe::precheck::grants::Grants;
-    use crate::probe::precheck::survey::{CollationUse, SourceTable};
+    use crate::probe::precheck::survey::CollationUse;
 
     fn server(flavor: Flavor, version: u32, version_text: &str) -> Server {
         Server {
@@ -284,6 +299,7 @@ mod tests {
             name: TableName::new(schema, table),
             target: TableName::new(schema, table),
             engine: "InnoDB".to_owned(),
+            has_key: true,
         };
         SourceSurvey {
             server: server(Flavor::MariaDb, 101_119, "10.11.19-MariaDB"),
@@ -424,6 +440,17 @@ mod tests {
         assert_eq!(
             errors(Item::StorageEngine, &source),
             ["`shop`.`orders` is in the engine MyISAM, which has no snapshots"]
+        );
+    }
+
+    #[test]
+    fn tables_without_a_key_are_named() {
+        let mut source = source(&[]);
+        assert!(errors(Item::PrimaryKey, &source).is_empty());
+        source.tables[1].has_key = false;
+        assert_eq!(
+            errors(Item::PrimaryKey, &source),
+            ["`crm`.`people` has no primary key, and no unique key without NULL"]
         );
     }
 }

@@ -20,6 +20,11 @@ const COLUMN_COLLATIONS: &str = "SELECT TABLE_SCHEMA AS s, TABLE_NAME AS t, MIN(
      AND TABLE_SCHEMA NOT IN ('mysql', 'sys', 'information_schema', 'performance_schema') \
      GROUP BY TABLE_SCHEMA, TABLE_NAME, COLLATION_NAME";
 const SCHEMA_COLLATIONS: &str = "SELECT SCHEMA_NAME AS s, DEFAULT_COLLATION_NAME AS c FROM information_schema.SCHEMATA";
+/// Keys that find one row: unique, of whole columns, without NULL.
+const ROW_KEYS: &str = "SELECT TABLE_SCHEMA AS s, TABLE_NAME AS t FROM information_schema.STATISTICS \
+     WHERE NON_UNIQUE = 0 AND TABLE_SCHEMA NOT IN ('mysql', 'sys', 'information_schema', 'performance_schema') \
+     GROUP BY TABLE_SCHEMA, TABLE_NAME, INDEX_NAME \
+     HAVING SUM(NULLABLE = 'YES' OR SUB_PART IS NOT NULL OR COLUMN_NAME IS NULL) = 0";
 const TRIGGERS: &str = "SELECT EVENT_OBJECT_SCHEMA AS s, EVENT_OBJECT_TABLE AS t, TRIGGER_NAME AS n \
      FROM information_schema.TRIGGERS";
 
@@ -42,6 +47,8 @@ pub struct SourceTable {
     pub name: TableName,
     pub target: TableName,
     pub engine: String,
+    /// A primary key, or a unique one without NULL.
+    pub has_key: bool,
 }
 
 /// Where a collation is used.
@@ -119,6 +126,10 @@ impl SourceSurvey {
         deadline: Deadline,
     ) -> Result<(), ProbeError> {
         let ask = |cause| ProbeError::Ask { side: Side::Source, cause };
+        let mut keyed = BTreeSet::new();
+        for row in connection.rows(ROW_KEYS, "listing keys", deadline).await.map_err(ask)? {
+            keyed.insert(TableName::new(row.text("s").map_err(ask)?, row.text("t").map_err(ask)?));
+        }
         for row in connection.rows(TABLES, "listing tables", deadline).await.map_err(ask)? {
             let name = TableName::new(row.text("s").map_err(ask)?, row.text("t").map_err(ask)?);
             let Some(target) = rules.target_of(&name)? else { continue };
@@ -126,7 +137,8 @@ impl SourceSurvey {
             if let Some(collation) = row.optional_text("c").map_err(ask)? {
                 self.collations.push(CollationUse { collation, place: format!("the default of table {name}") });
             }
-            self.tables.push(SourceTable { name, target, engine });
+            let has_key = keyed.contains(&name);
+            self.tables.push(SourceTable { name, target, engine, has_key });
         }
         Ok(())
     }

@@ -24,7 +24,8 @@ pub fn check(item: Item, sources: &[SourceSurvey], target: &TargetSurvey, meta_s
         | Item::BinlogFormat
         | Item::BinlogRowImage
         | Item::Collation
-        | Item::StorageEngine => return None,
+        | Item::StorageEngine
+        | Item::PrimaryKey => return None,
     })
 }
 

@@ -20,7 +20,7 @@ use crate::model::change::{Change, Want};
 use crate::model::record::{
     CleanupRecord, ServerFacts, SourceRecord, SubtaskRecord, SubtaskSettings, TaskRecord, TaskSettings,
 };
-use crate::model::report::{ErrorReport, Outcome, RunState, SubtaskReport, Unit, Verdict};
+use crate::model::report::{ErrorDetail, ErrorHistory, ErrorReport, Outcome, RunState, SubtaskReport, Unit, Verdict};
 use crate::model::subtask::{OnDuplicate, TaskMode, Wanted, WantedSubtask};
 use crate::model::{Endpoint, Flavor, Generation, LedgerId, SourceName, SubtaskId, TaskName, WorkerName};
 use crate::reconciler::{Claim, Parts, Reconciler, Settings, TargetCleaner};
@@ -437,6 +437,8 @@ fn ended(subtask: &WantedSubtask, outcome: Outcome, verdict: Option<Verdict>, ti
         table: None,
         position: None,
         at_us: tick,
+        detail: ErrorDetail::default(),
+        history: ErrorHistory::default(),
     });
     let outcome = Some(outcome);
     SubtaskReport { outcome, error, ..report(subtask, subtask.generation, RunState::Closed, tick) }

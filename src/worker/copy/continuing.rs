@@ -80,7 +80,7 @@ pub async fn continuing(
 /// with.
 fn candidate(found: &Found, table: &CopiedTable, shape: &TableShape) -> Result<Option<Remainder>, &'static str> {
     let lines: Vec<_> = found.ranges.iter().filter(|range| range.table_number == table.number).cloned().collect();
-    if !lines.iter().any(|line| line.done || line.reached.is_some()) {
+    if !lines.iter().any(|line| line.done || line.rows > 0) {
         return Ok(None);
     }
     if !matches!(table.origin, Origin::Made | Origin::FoundEmpty) {
@@ -97,7 +97,7 @@ fn candidate(found: &Found, table: &CopiedTable, shape: &TableShape) -> Result<O
     if integer_key(shape).is_none() {
         return Err("only a table whose one unique key is of integers can be gone on with");
     }
-    remainder(&lines).map(Some).ok_or("its key's values in the ledger are no integers")
+    remainder(&lines).map(Some).ok_or("the ledger does not tell how far its key was read")
 }
 
 /// Whether the target's table is there, and can hold rows of two positions beside each other: values of its other
