@@ -101,6 +101,13 @@ fn kind_of(event: EventType) -> RowsKind {
 }
 
 impl RowsEvent {
+    /// A value's bytes, held together with the event instead of being copied. None: they are not part of it.
+    pub fn share(&self, value: &[u8]) -> Option<Bytes> {
+        let start = (value.as_ptr() as usize).checked_sub(self.rows.as_ptr() as usize)?;
+        let end = start.checked_add(value.len())?;
+        (end <= self.rows.len()).then(|| self.rows.slice(start..end))
+    }
+
     /// Everything but the rows, where the cursor is left.
     pub(super) fn parse_head(cursor: &mut Cursor<'_>, body: &Bytes) -> Result<Self, BinlogError> {
         let event = cursor.event();

@@ -307,7 +307,7 @@ impl Lane {
     ) -> Result<u64, Error> {
         let mut bytes = 0;
         for (number, cell) in packet.large_cells().iter().enumerate() {
-            for part in large::parts(cell.literal(group), number) {
+            for part in large::parts(cell.value(group), number) {
                 bytes += part.len() as u64;
                 let done = self.session.connection().run(part, "sending a large value", deadline).await;
                 let done = done.map_err(|cause| refused(group, packet, cause))?;

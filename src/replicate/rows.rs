@@ -1,5 +1,6 @@
 //! The applier's part that turns row events into changes.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -8,9 +9,10 @@ use tokio_util::sync::CancellationToken;
 use super::applier::{Applier, describe};
 use super::error::Error;
 use super::floors::{ByKey, Counting};
-use super::literal;
-use super::table::{FlowParts, TableFlow, make_flow};
-use super::transaction::{Change, Image, LEFT_OUT_CHANGED, LEFT_OUT_SAME, Row, Transaction};
+use super::large::LARGE_BYTES;
+use super::literal::{self, LiteralForm};
+use super::table::{FlowColumn, FlowParts, TableFlow, make_flow};
+use super::transaction::{Change, Image, LEFT_OUT_CHANGED, LEFT_OUT_SAME, Row, SharedValue, Transaction};
 use super::unlogged::{self, Child, is_silent};
 use crate::binlog::{BinlogError, RowChange, RowsEvent, RowsKind, TableMap, Value};
 use crate::catalogue::LoggedColumn;
@@ -179,7 +181,7 @@ impl Applier {
             let mut relaxed = false;
             let mut write = |values: &[Value<'_>], role: Role<'_, '_>| -> Result<Image, Error> {
                 let (image, has_error_value) =
-                    write_image(transaction, flow, values, role).map_err(|error| Error::Structure {
+                    write_image(transaction, rows, flow, values, role).map_err(|error| Error::Structure {
                         table: flow.apply.source.clone(),
                         position: end.to_string(),
                         why: error.to_string(),
@@ -254,6 +256,7 @@ enum Role<'a, 'e> {
 /// Writes the cells of one row; whether it holds an ENUM's error value.
 fn write_image(
     transaction: &mut Transaction,
+    event: &RowsEvent,
     flow: &TableFlow,
     values: &[Value<'_>],
     role: Role<'_, '_>,
@@ -271,9 +274,35 @@ fn write_image(
             transaction.cells.end_cell();
             continue;
         }
+        if let Some(shared) = shared_value(event, flow, place, column, value)
+            && matches!(role, Role::New)
+        {
+            transaction.cells.share(shared);
+            continue;
+        }
         has_error_value |= column.is_error_value(value);
         literal::append(transaction.cells.buffer(), &column.form, value)?;
         transaction.cells.end_cell();
     }
     Ok((image, has_error_value))
+}
+
+/// A large value that stays in its event: one that rows are not told apart by, and whose bytes stand there as they are.
+fn shared_value(
+    event: &RowsEvent,
+    flow: &TableFlow,
+    place: usize,
+    column: &FlowColumn,
+    value: &Value<'_>,
+) -> Option<SharedValue> {
+    let Value::Bytes(Cow::Borrowed(bytes)) = value else { return None };
+    if bytes.len() < LARGE_BYTES || flow.apply.needs_old_value(place) {
+        return None;
+    }
+    let charset = match &column.form {
+        LiteralForm::Characters { charset } => Some(charset.as_str().into()),
+        LiteralForm::Plain | LiteralForm::Bytes { padded_to: None } => None,
+        _ => return None,
+    };
+    Some(SharedValue { bytes: event.share(bytes)?, charset })
 }

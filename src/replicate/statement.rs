@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::large::{LargeCell, expression, is_large};
+use super::large::{LargeCell, expression, large_value};
 use super::transaction::{ApplyTable, CellText, Change, Compare, Image, LEFT_OUT_CHANGED, LEFT_OUT_SAME};
 
 /// A statement with the number of rows it must match.
@@ -46,10 +46,10 @@ pub struct RowCells<'a> {
 
 /// The cell as it stands in VALUES or SET: a large one by a variable.
 fn push_cell(out: &mut Vec<u8>, row: RowCells<'_>, column: usize, large: &mut Vec<LargeCell>) {
-    if !is_large(row.cells, row.image, column) {
+    let Some(value) = large_value(row.cells, row.image, column) else {
         return out.extend_from_slice(row.cells.get(row.image, column));
-    }
-    out.extend_from_slice(&expression(row.cells.get(row.image, column), large.len()));
+    };
+    out.extend_from_slice(expression(value, large.len()).as_bytes());
     large.push(LargeCell { transaction: row.transaction, image: row.image, column });
 }
 

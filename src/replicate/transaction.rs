@@ -5,6 +5,8 @@
 
 use std::sync::Arc;
 
+use bytes::Bytes;
+
 use crate::ledger::TransactionId;
 use crate::model::TableName;
 
@@ -68,6 +70,8 @@ impl ApplyTable {
 /// new image has another value. Neither is a literal.
 pub const LEFT_OUT_CHANGED: &[u8] = b"";
 pub const LEFT_OUT_SAME: &[u8] = b"\0";
+/// What a cell without a literal begins with.
+const SHARED: u8 = 1;
 
 /// A row: `columns.len()` cells from this index on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -90,11 +94,21 @@ pub struct Change {
     pub relaxed: bool,
 }
 
+/// A large value, which stays in the event it came in.
+#[derive(Debug, Clone)]
+pub struct SharedValue {
+    pub bytes: Bytes,
+    /// None: bytes.
+    pub charset: Option<Box<str>>,
+}
+
 /// Literals, one after the other.
 #[derive(Debug, Default, Clone)]
 pub struct CellText {
     text: Vec<u8>,
     ends: Vec<u32>,
+    /// Values without a literal, by the index of their cell, in order.
+    shared: Vec<(u32, SharedValue)>,
 }
 
 impl CellText {
@@ -105,6 +119,23 @@ impl CellText {
 
     pub fn end_cell(&mut self) {
         self.ends.push(u32::try_from(self.text.len()).unwrap_or(u32::MAX));
+    }
+
+    /// Adds a cell without a literal. In its place stands where the value is in memory: equal means the same.
+    pub fn share(&mut self, value: SharedValue) {
+        let index = self.next_image().0;
+        self.text.push(SHARED);
+        self.text.extend_from_slice(&(value.bytes.as_ptr() as usize).to_le_bytes());
+        self.text.extend_from_slice(&value.bytes.len().to_le_bytes());
+        self.end_cell();
+        self.shared.push((index, value));
+    }
+
+    /// The value of a cell without a literal.
+    pub fn shared(&self, image: Image, column: usize) -> Option<&SharedValue> {
+        let index = image.0.checked_add(u32::try_from(column).ok()?)?;
+        let at = self.shared.binary_search_by_key(&index, |(index, _)| *index).ok()?;
+        self.shared.get(at).map(|(_, value)| value)
     }
 
     /// Where the next row's cells will begin.
@@ -124,13 +155,15 @@ impl CellText {
     }
 
     pub fn bytes(&self) -> usize {
-        self.text.len() + self.ends.len() * 4
+        let shared: usize = self.shared.iter().map(|(_, value)| value.bytes.len()).sum();
+        self.text.len() + self.ends.len() * 4 + shared
     }
 
     /// Forgets everything but keeps the memory.
     pub fn clear(&mut self) {
         self.text.clear();
         self.ends.clear();
+        self.shared.clear();
     }
 }
 

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::site::{Site, TASK};
+use super::site::{Site, TASK, numbers};
 use crate::support::http::task;
 use crate::support::servers::{Kind, PrivateServer, Role, Server};
 use crate::support::wait::{secs, until_true};
@@ -200,7 +200,9 @@ async fn names_the_row(kind: Kind) {
     site.write(&["UPDATE t SET v = 'brief' WHERE id = 2"]).await;
     site.api().start_task(TASK).await;
     site.until_equal().await;
-    site.write(&[&format!("INSERT INTO t VALUES (1637, 'c', 'much too long', '{SECRET}')")]).await;
+    let bad = "IF(n = 637, 'much too long', 'ok')";
+    let many = format!("INSERT INTO t SELECT 1000 + n, 'c', {bad}, '{SECRET}' FROM {}", numbers(1_000));
+    site.write(&[&many]).await;
     let error = site.until_paused().await;
     assert_eq!((&error["table"], &error["server_error"]), (&table.into(), &json!(1406)), "{error}");
     let key = error["key"].as_str().unwrap_or_default();
