@@ -65,9 +65,6 @@ pub enum Error {
     LostCascade { parent: TableName, child: TableName, foreign_key: String, position: String },
     #[error("column {column} of {table} has the collation {collation}, which the target does not know")]
     UnknownCollation { table: TableName, column: String, collation: String },
-    /// The source is another server than the one this task was begun with, or its log was begun anew.
-    #[error("{why}")]
-    ForeignPosition { why: String },
     /// A DDL was under way when an earlier run ended, and it cannot be told whether it was applied.
     #[error("it cannot be told whether the DDL at {position} was applied before the crash: {statement}")]
     UndecidedDdl { statement: String, position: String },
@@ -99,7 +96,6 @@ impl Error {
             Self::Source { .. }
             | Self::TargetTable { .. }
             | Self::UnknownCollation { .. }
-            | Self::ForeignPosition { .. }
             | Self::Ledger(_)
             | Self::Route(_)
             | Self::Stopped => return None,

@@ -13,6 +13,7 @@
 mod memory;
 mod packets;
 mod points;
+mod positions;
 mod resumes;
 mod scene;
 #[path = "../support/mod.rs"]
