@@ -1,6 +1,6 @@
 //! Drives replication for an open run: builds the stages, keeps them going, and closes them in order.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use tokio::sync::mpsc;
@@ -87,7 +87,11 @@ pub async fn replicate(
         Err(error) => return Err(stretch.explain(error.into()).await),
     };
     let events = reader.spawn(&tasks, Arc::clone(&pulse), reading.clone());
-    tasks.spawn(ask_source(config.source.clone(), Arc::clone(&pulse), reading.clone()));
+    // Ends with `stop`, or when the source stands before a place that was read already.
+    let watched = stop.child_token();
+    let found_anew = Arc::new(OnceLock::new());
+    let watch = Watch { shared: Arc::clone(&shared), found_anew: Arc::clone(&found_anew), halt: watched.clone() };
+    tasks.spawn(ask_source(config.source.clone(), Arc::clone(&pulse), watch, reading.clone()));
 
     let (committed_sender, committed) = mpsc::unbounded_channel();
     let count = usize::try_from(config.replicate_lanes.clamp(1, 64)).unwrap_or(1);
@@ -126,11 +130,14 @@ pub async fn replicate(
         parts_applied: resume.low_water.parts,
         state: State::new(count, &file),
     };
-    let outcome = drive(applier, events, running, &pulse, progress_of_run, stop, config, &aborting).await;
+    let outcome = drive(applier, events, running, &pulse, progress_of_run, &watched, config, &aborting).await;
     reading.cancel();
     tasks.close();
     tasks.wait().await;
     match outcome {
+        Err(Error::Stopped | Error::Replicate(replicate::Error::Stopped)) if let Some(why) = found_anew.get() => {
+            Err(Error::LogBegunAnew { why: why.clone() })
+        }
         Err(error) => Err(stretch.explain(error).await),
         ended => ended,
     }
@@ -177,6 +184,9 @@ impl Stretch {
     /// The source has one number for every end of a stream; so it is looked at for what happened.
     async fn explain(&self, error: Error) -> Error {
         let cause = match error {
+            Error::Replicate(replicate::Error::Source { cause, .. }) if is_clash(&cause) => {
+                return Error::ServerIdTaken { server_id: self.server_id, cause };
+            }
             Error::Replicate(replicate::Error::Source { cause, .. })
                 if cause.server_code() == Some(FATAL_OF_STREAM) =>
             {
@@ -184,9 +194,6 @@ impl Stretch {
             }
             other => return other,
         };
-        if is_clash(&cause) {
-            return Error::ServerIdTaken { server_id: self.server_id, cause };
-        }
         let position = self.shared.low_water().position;
         let deadline = Deadline::after(OPEN_PATIENCE);
         let log = match SourceLog::read(&self.source, &self.state, &position, deadline).await {
@@ -210,11 +217,17 @@ impl Stretch {
     }
 }
 
-/// Whether the stream was ended for another reader of the same id. Told by words alone: the number stands for all ends
-/// of streams, and both families have these words in all versions.
+/// MariaDB's number for a stream that was ended for another reader of the same id.
+const SAME_ID: u16 = 4052;
+
+/// Whether the stream was ended for another reader of the same id. MySQL has no number for it: its number stands for
+/// all ends of streams, and only the words tell this one.
 fn is_clash(error: &crate::mysql::Error) -> bool {
-    matches!(&error.kind, ErrorKind::Server { code: FATAL_OF_STREAM, message, .. }
-        if message.contains("same server_uuid/server_id"))
+    match &error.kind {
+        ErrorKind::Server { code: SAME_ID, .. } => true,
+        ErrorKind::Server { code: FATAL_OF_STREAM, message, .. } => message.contains("same server_uuid/server_id"),
+        _ => false,
+    }
 }
 
 /// Runs the applier and the lanes; the first error of any of them is the run's.
@@ -349,9 +362,38 @@ pub fn replica_id(ledger: LedgerId, of_source: u32) -> u32 {
     if id == of_source || id == u32::MAX { id ^ 1 } else { id }
 }
 
-/// Asks the source where it stands, so that a status shows how much is left even while much is read. Its answers are
-/// for display: an error is no more than an old answer.
-async fn ask_source(endpoint: Endpoint, pulse: Arc<Pulse>, stop: CancellationToken) {
+/// What the asking of the source finds besides.
+struct Watch {
+    shared: Arc<Shared>,
+    /// Why the run cannot go on.
+    found_anew: Arc<OnceLock<String>>,
+    halt: CancellationToken,
+}
+
+impl Watch {
+    /// MariaDB does not end the streams of readers when its log is begun anew: they would hear nothing for ever.
+    /// `before` was read when the question was not asked yet, so the source has written it; unless that is gone.
+    fn compare(&self, before: &SourcePosition, present: &SourcePosition) {
+        if is_same_log(&before.binlog.file, &present.binlog.file) && present.binlog < before.binlog {
+            let why = format!(
+                "the binlog of the source was begun anew (RESET): the task stands at {before}, and the source at {present}"
+            );
+            // Found twice is found once.
+            let _ = self.found_anew.set(why);
+            self.halt.cancel();
+        }
+    }
+}
+
+/// Whether two files are of one log, which numbers them.
+fn is_same_log(one: &str, other: &str) -> bool {
+    let base = |file: &str| file.rsplit_once('.').map(|(base, _)| base.to_owned());
+    base(one).is_some() && base(one) == base(other)
+}
+
+/// Asks the source where it stands, so that a status shows how much is left even while much is read. For that, an error
+/// is no more than an old answer.
+async fn ask_source(endpoint: Endpoint, pulse: Arc<Pulse>, watch: Watch, stop: CancellationToken) {
     let asking = async {
         let mut session: Option<Connection> = None;
         loop {
@@ -359,9 +401,11 @@ async fn ask_source(endpoint: Endpoint, pulse: Arc<Pulse>, stop: CancellationTok
             if session.as_ref().is_none_or(|session| !session.is_open()) {
                 session = Connection::open(&endpoint, Purpose::Asking, deadline).await.ok();
             }
+            let before = watch.shared.low_water().position;
             if let Some(connection) = &mut session
                 && let Ok(position) = position_of_source(connection, deadline).await
             {
+                watch.compare(&before, &position);
                 pulse.source_stands_at(position);
             }
             tokio::time::sleep(ASK_PERIOD).await;

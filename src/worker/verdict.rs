@@ -88,8 +88,8 @@ fn judge(error: &Error) -> (Fault, Verdict) {
         Error::SourceReplaced { .. } => (
             code::SOURCE_REPLACED.fault("").on_source(),
             pause(
-                "point the source at the server it was (by GTID also at one that holds the same transactions), or drop \
-                 the target's tables and start the task with remove_meta to copy anew",
+                "stop the task and point the source at the server it was (by GTID also at one that holds the same \
+                 transactions); or drop the target's tables, and start the task with remove_meta to copy anew",
             ),
         ),
         Error::LogBegunAnew { .. } => (code::LOG_BEGUN_ANEW.fault("").on_source(), pause(COPY_ANEW)),
@@ -207,7 +207,7 @@ fn of_snapshot(error: &snapshot::Error) -> (Fault, Verdict) {
     }
 }
 
-const COPY_ANEW: &str = "drop the target's tables, then start the task with remove_meta to copy anew";
+const COPY_ANEW: &str = "stop the task, drop the target's tables, and start it with remove_meta to copy anew";
 
 const ROW_ADVICE: &str = "change the target's table so that it takes the row as it is, then start again";
 
@@ -255,8 +255,8 @@ fn of_replication(error: &replicate::Error) -> (Fault, Verdict) {
             crate::binlog::BinlogError::PartialRowImage { .. } => (
                 code::ROW_IMAGE.fault("").on_source(),
                 pause(
-                    "set binlog_row_image=FULL for all sessions of the source, drop the target's tables, and start the \
-                     task with remove_meta to copy anew",
+                    "set binlog_row_image=FULL for all sessions of the source, stop the task, drop the target's tables, \
+                     and start it with remove_meta to copy anew",
                 ),
             ),
             _ => (code::UNSUPPORTED.fault("").on_source(), pause("report this, with the source's version")),

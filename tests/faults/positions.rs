@@ -11,7 +11,7 @@ use super::support::compare::until_databases_equal;
 use super::support::ferrymaster::{Ferrymaster, Start};
 use super::support::http::{source, task};
 use super::support::servers::{Kind, PrivateServer, Role, Server, unique_name};
-use super::support::wait::secs;
+use super::support::wait::{secs, until};
 
 const SOURCE_REPLACED: u64 = 50_007;
 const BINLOG_GONE: u64 = 50_012;
@@ -95,7 +95,7 @@ impl Both {
                 server,
                 &followed.database,
                 &[
-                    &format!("INSERT INTO t VALUES ({id}, {round}, 'a'), ({id} + 1, {round}, NULL)"),
+                    &format!("INSERT INTO t (id, v, body) VALUES ({id}, {round}, 'a'), ({id} + 1, {round}, NULL)"),
                     "UPDATE t SET v = v + 1",
                     &format!("DELETE FROM t WHERE id = {id}"),
                 ],
@@ -135,13 +135,14 @@ impl Both {
             assert_eq!((&error["code"], &error["next"]), (&json!(code), &json!("pause")), "{}: {error}", followed.name);
             assert!(error["hint"].as_str().is_some_and(|hint| hint.len() > 20), "{error}");
             assert_eq!(&rows(&self.target, &followed.database).await, before, "{error}");
-            errors.push(error);
+            errors.push(with_cause(error, &status));
         }
         errors
     }
 
     /// What the hint says where there is no other way.
     async fn copy_anew(&self) {
+        self.stop().await;
         for followed in &self.tasks {
             self.target.run(&[&format!("DROP DATABASE `{}`", followed.database)]).await;
             let path = format!("/api/v1/tasks/{}/start", followed.name);
@@ -151,6 +152,7 @@ impl Both {
 
     /// Tells ferrymaster that the source is another server, or is followed in another way.
     async fn point_at(&self, server: &Server, by_gtid: impl Fn(bool) -> bool) {
+        self.stop().await;
         for followed in &self.tasks {
             let path = format!("/api/v1/sources/{}", followed.name);
             let body = json!({ "source": source(followed.name, server, by_gtid(followed.by_gtid)) });
@@ -190,8 +192,14 @@ async fn text(server: &Server, query: &str) -> String {
     text
 }
 
+/// The error with the whole text that a status has of it, in which the cause stands too.
+fn with_cause(mut error: Value, status: &Value) -> Value {
+    error["text"] = status["error_msg"].clone();
+    error
+}
+
 fn has(error: &Value, texts: &[&str]) {
-    let message = error["message"].as_str().unwrap_or_default();
+    let message = error["text"].as_str().unwrap_or_default();
     assert!(texts.iter().all(|text| message.contains(text)), "{texts:?} in {error}");
 }
 
@@ -211,6 +219,19 @@ async fn newest_file(server: &Server) -> String {
     files.last().expect("a file").get(0).expect("a name")
 }
 
+/// A source keeps the file of a reader that it has not found gone yet.
+async fn purge_up_to(server: &Server, file: &str) {
+    until("older files to be purged", secs(30), async || {
+        server.run(&[&format!("PURGE BINARY LOGS TO '{file}'")]).await;
+        let mut session = server.connect().await;
+        let files: Vec<mysql_async::Row> = session.rows("SHOW BINARY LOGS").await;
+        session.close().await;
+        let first: String = files.first().expect("a file").get(0).expect("a name");
+        if first == file { Ok(()) } else { Err(first) }
+    })
+    .await;
+}
+
 async fn the_log_is_purged(kind: Kind) {
     let (source, target) = (PrivateServer::start(kind, &[]), Server::shared(kind, Role::Target));
     let both = Both::of(&source.server, &target).await;
@@ -219,7 +240,7 @@ async fn the_log_is_purged(kind: Kind) {
     both.write(2).await;
     source.server.run(&["FLUSH BINARY LOGS"]).await;
     let left = newest_file(&source.server).await;
-    source.server.run(&[&format!("PURGE BINARY LOGS TO '{left}'")]).await;
+    purge_up_to(&source.server, &left).await;
     both.write(3).await;
     let errors = both.must_refuse(&[BINLOG_GONE; 2]).await;
     for error in &errors {
@@ -236,7 +257,7 @@ async fn the_log_is_purged(kind: Kind) {
     both.until_equal().await;
     both.stop().await;
     let left = newest_file(&source.server).await;
-    source.server.run(&[&format!("PURGE BINARY LOGS TO '{left}'")]).await;
+    purge_up_to(&source.server, &left).await;
     both.write(5).await;
     both.start().await;
     both.until_equal().await;
@@ -538,7 +559,7 @@ async fn readers_have_ids_of_their_own(kind: Kind) {
         let has_error = |status: &Value| status["stage"] == "Paused" && status["error"]["code"].is_u64();
         let status = both.ferrymaster.api.until_status(followed.name, "to be thrown out", secs(60), has_error).await;
         assert_eq!(status["error"]["code"], SERVER_ID_TAKEN, "{status}");
-        has(&status["error"], &[&id.to_string()]);
+        has(&with_cause(status["error"].clone(), &status), &[&id.to_string()]);
     }
     both.must_have_refused(&[SERVER_ID_TAKEN; 2], &before).await;
     both.write(7).await;
@@ -605,6 +626,7 @@ async fn a_statement_from_elsewhere_is_not_passed_over(kind: Kind) {
     let errors = both.must_have_refused(&[UNSUPPORTED], &[before]).await;
     has(&errors[0], &["UPDATE", "binlog_format"]);
     assert!(errors[0]["hint"].as_str().unwrap().contains("ignore_sql"), "{}", errors[0]);
+    both.stop().await;
     let followed = &mut both.tasks[0];
     followed.body["binlog_filter_rule"] = json!({ "by-hand": { "ignore_sql": ["SET v = 78"] } });
     followed.body["table_migrate_rule"][0]["binlog_filter_rule"] = json!(["by-hand"]);
