@@ -187,7 +187,9 @@ impl Decoder {
             | EventType::DELETE_FILE
             | EventType::BEGIN_LOAD_QUERY
             | EventType::EXECUTE_LOAD_QUERY => EventBody::LoadFamily,
-            EventType::PARTIAL_UPDATE_ROWS => EventBody::PartialUpdateRows,
+            EventType::PARTIAL_UPDATE_ROWS => {
+                EventBody::PartialUpdateRows { table_id: cursor.uint(6, "the table's number")? }
+            }
             EventType::PARTIAL_ROW_DATA => EventBody::PartialRowData,
             EventType::TRANSACTION_CONTEXT => EventBody::TransactionContext,
             EventType::VIEW_CHANGE => EventBody::ViewChange,

@@ -61,7 +61,9 @@ pub enum EventBody {
     /// Statement format: a part of LOAD DATA.
     LoadFamily,
     /// MySQL, `binlog_row_value_options=PARTIAL_JSON`: rows whose documents are told as changes.
-    PartialUpdateRows,
+    PartialUpdateRows {
+        table_id: u64,
+    },
     /// MariaDB 12.3: a fragment of a row event too large for one.
     PartialRowData,
     /// MySQL group replication: what certifies a transaction.

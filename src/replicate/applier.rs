@@ -245,7 +245,8 @@ impl Applier {
             EventBody::LoadFamily => {
                 return Err(self.unsupported("LOAD DATA logged as a statement".to_owned(), end));
             }
-            EventBody::PartialUpdateRows => {
+            EventBody::PartialUpdateRows { table_id } if !self.needs_rows_of(table_id, end) => {}
+            EventBody::PartialUpdateRows { .. } => {
                 return Err(self.unsupported(
                     "an update that logs only the changed parts of a document (binlog_row_value_options was \
                      PARTIAL_JSON)"

@@ -66,9 +66,6 @@ pub enum Error {
     LostCascade { parent: TableName, child: TableName, foreign_key: String, position: String },
     #[error("column {column} of {table} has the collation {collation}, which the target does not know")]
     UnknownCollation { table: TableName, column: String, collation: String },
-    /// The source is another server than the one this task was begun with, or its log was begun anew.
-    #[error("{why}")]
-    ForeignPosition { why: String },
     /// A DDL was under way when an earlier run ended, and it cannot be told whether it was applied.
     #[error("it cannot be told whether the DDL at {position} was applied before the crash: {statement}")]
     UndecidedDdl { statement: String, position: String },
@@ -127,12 +124,9 @@ impl Error {
             | Self::TargetTable { position, .. }
             | Self::LostCascade { position, .. }
             | Self::UndecidedDdl { position, .. } => Some(position),
-            Self::Source { .. }
-            | Self::UnknownCollation { .. }
-            | Self::ForeignPosition { .. }
-            | Self::Ledger(_)
-            | Self::Route(_)
-            | Self::Stopped => None,
+            Self::Source { .. } | Self::UnknownCollation { .. } | Self::Ledger(_) | Self::Route(_) | Self::Stopped => {
+                None
+            }
         }
     }
 }

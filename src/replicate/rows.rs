@@ -86,6 +86,18 @@ impl Applier {
         self.stream_if_large(stop).await
     }
 
+    /// Whether rows of the table matter at this place. One that was not described might be any.
+    pub(super) fn needs_rows_of(&self, table_id: u64, end: &BinlogPosition) -> bool {
+        let current = self.state.current.as_ref();
+        if current.is_some_and(|current| current.is_applied) {
+            return false;
+        }
+        self.state.numbers.get(&table_id).is_none_or(|map| {
+            let gtid = current.and_then(|current| current.gtid.as_ref());
+            self.filter.keeps_table(&map.name) && !matches!(self.floors.counting(&map.name, end, gtid), Counting::None)
+        })
+    }
+
     async fn known(&mut self, map: &Arc<TableMap>, end: &BinlogPosition) -> Result<KnownTable, Error> {
         let address = Arc::as_ptr(map) as usize;
         if let Some(known) = self.state.flows.get(&address) {

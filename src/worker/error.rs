@@ -23,6 +23,25 @@ pub enum Error {
     Rules { why: String },
     #[error("{why}")]
     SourceReplaced { why: String },
+    /// The same server, and another log.
+    #[error("{why}")]
+    LogBegunAnew { why: String },
+    /// What is needed next is not to be had any more.
+    #[error("{why}")]
+    BinlogGone {
+        why: String,
+        #[source]
+        cause: Option<mysql::Error>,
+    },
+    #[error(
+        "another reader took this task's place at the source: it calls itself server {server_id} too, and a source \
+         sends its binlog to one reader of each id"
+    )]
+    ServerIdTaken {
+        server_id: u32,
+        #[source]
+        cause: mysql::Error,
+    },
     #[error("the source has no binlog (log_bin is off), which this task needs")]
     NoBinlog,
     #[error("{table} uses the engine {engine}, whose rows no snapshot can hold still")]

@@ -12,6 +12,7 @@ pub mod opening;
 pub mod progress;
 pub mod replication;
 pub mod run;
+pub mod source_log;
 mod start;
 mod start_time;
 pub mod subtask;

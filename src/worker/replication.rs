@@ -1,6 +1,6 @@
 //! Drives replication for an open run: builds the stages, keeps them going, and closes them in order.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use tokio::sync::mpsc;
@@ -11,14 +11,15 @@ use tokio_util::task::TaskTracker;
 
 use super::error::Error;
 use super::floors::floors;
-use super::opening::{Opened, our_clock_us};
+use super::opening::{Opened, SourceState, our_clock_us};
 use super::progress::Progress;
+use super::source_log::{SourceLog, Stored, Way, judge};
 use crate::catalogue::{Catalogue, StoredDatabase, StoredShape};
 use crate::faults::FaultPoint;
-use crate::ledger::{Inherited, LaneSession, resume};
+use crate::ledger::{Inherited, LaneSession, LowWater, resume};
 use crate::model::subtask::SubtaskConfig;
-use crate::model::{BinlogPosition, Endpoint, Flavor, SourcePosition};
-use crate::mysql::{BinlogStart, Connection, Deadline, Purpose};
+use crate::model::{BinlogPosition, Endpoint, Flavor, LedgerId, SourcePosition};
+use crate::mysql::{BinlogStart, Connection, Deadline, ErrorKind, Purpose};
 use crate::replicate;
 use crate::replicate::applier::{Applier, MemoryLimits, State};
 use crate::replicate::ddl::apply::settle;
@@ -40,18 +41,33 @@ pub async fn replicate(
     mut opened: Opened,
     config: &SubtaskConfig,
     memory: MemoryLimits,
-    progress: &Arc<Progress>,
+    progress_of_run: &Arc<Progress>,
     stop: &CancellationToken,
 ) -> Result<(), Error> {
     if !opened.source.has_binlog {
         return Err(Error::NoBinlog);
     }
     settle_announced(&mut opened).await?;
-    let resume =
+    let mut resume =
         resume(&opened.found.lanes).ok_or_else(|| Error::Internal("the ledger has no low-water".to_owned()))?;
     if !resume.applied.is_empty() {
         let progress = Some((&resume.low_water, &resume.applied));
         opened.control.transact(&[], progress, "take progress over in", Deadline::after(OPEN_PATIENCE)).await?;
+    }
+    let way = check_log(&opened, config, &resume.low_water).await?;
+    if way.is_successor {
+        // The place in the other server's files is told by its stream; until then none is known.
+        resume.low_water.number += 1;
+        resume.low_water.position.binlog = BinlogPosition::new("", 4);
+        let identity = opened.ledger.source_identity_statement(&opened.source.identity);
+        let progress = Some((&resume.low_water, &resume.applied));
+        let deadline = Deadline::after(OPEN_PATIENCE);
+        opened.control.transact(&[identity], progress, "note the source's successor in", deadline).await?;
+        opened.found.source_identity.clone_from(&opened.source.identity);
+        progress_of_run.note(
+            our_clock_us(),
+            format!("the source is another server now ({}), which holds the same transactions", opened.source.identity),
+        );
     }
     let catalogue = catalogue(&opened, config)?;
     let pulse = Arc::new(Pulse::new(opened.source.clock_offset_us));
@@ -63,11 +79,19 @@ pub async fn replicate(
     let aborting = CancellationToken::new();
     let _abort_guard = aborting.clone().drop_guard();
 
-    let start = start_at(&resume.low_water.position, config.enable_gtid, opened.source.server.flavor);
+    let start = start_at(&resume.low_water.position, way.by_gtid, opened.source.server.flavor);
     let server_id = server_id(&opened);
-    let reader = reader::open(&config.source, start, server_id, Deadline::after(OPEN_PATIENCE)).await?;
+    let stretch = Stretch::of(&opened, config, server_id, Arc::clone(&shared));
+    let reader = match reader::open(&config.source, start, server_id, Deadline::after(OPEN_PATIENCE)).await {
+        Ok(reader) => reader,
+        Err(error) => return Err(stretch.explain(error.into()).await),
+    };
     let events = reader.spawn(&tasks, Arc::clone(&pulse), reading.clone());
-    tasks.spawn(ask_source(config.source.clone(), Arc::clone(&pulse), reading.clone()));
+    // Ends with `stop`, or when the source stands before a place that was read already.
+    let watched = stop.child_token();
+    let found_anew = Arc::new(OnceLock::new());
+    let watch = Watch { shared: Arc::clone(&shared), found_anew: Arc::clone(&found_anew), halt: watched.clone() };
+    tasks.spawn(ask_source(config.source.clone(), Arc::clone(&pulse), watch, reading.clone()));
 
     let (committed_sender, committed) = mpsc::unbounded_channel();
     let count = usize::try_from(config.replicate_lanes.clamp(1, 64)).unwrap_or(1);
@@ -106,11 +130,104 @@ pub async fn replicate(
         parts_applied: resume.low_water.parts,
         state: State::new(count, &file),
     };
-    let outcome = drive(applier, events, running, &pulse, progress, stop, config, &aborting).await;
+    let outcome = drive(applier, events, running, &pulse, progress_of_run, &watched, config, &aborting).await;
     reading.cancel();
     tasks.close();
     tasks.wait().await;
-    outcome
+    match outcome {
+        Err(Error::Stopped | Error::Replicate(replicate::Error::Stopped)) if let Some(why) = found_anew.get() => {
+            Err(Error::LogBegunAnew { why: why.clone() })
+        }
+        Err(error) => Err(stretch.explain(error).await),
+        ended => ended,
+    }
+}
+
+/// Compares the ledger's position with what the source has.
+async fn check_log(opened: &Opened, config: &SubtaskConfig, low_water: &LowWater) -> Result<Way, Error> {
+    let deadline = Deadline::after(OPEN_PATIENCE);
+    let log = SourceLog::read(&config.source, &opened.source, &low_water.position, deadline).await?;
+    let stored = Stored {
+        position: &low_water.position,
+        identity: &opened.found.source_identity,
+        by_gtid: config.enable_gtid,
+        is_consistent: low_water.number > 0 || config.mode.copies(),
+    };
+    judge(stored, &opened.source, &log)
+}
+
+/// "Could not find first log file name", "the master has purged", and everything else that ends a stream.
+const FATAL_OF_STREAM: u16 = 1236;
+
+/// The stretch of the log that a run reads: what is needed to say why the source does not send it.
+struct Stretch {
+    source: Endpoint,
+    state: SourceState,
+    identity: String,
+    by_gtid: bool,
+    server_id: u32,
+    shared: Arc<Shared>,
+}
+
+impl Stretch {
+    fn of(opened: &Opened, config: &SubtaskConfig, server_id: u32, shared: Arc<Shared>) -> Self {
+        Self {
+            source: config.source.clone(),
+            state: opened.source.clone(),
+            identity: opened.found.source_identity.clone(),
+            by_gtid: config.enable_gtid,
+            server_id,
+            shared,
+        }
+    }
+
+    /// The source has one number for every end of a stream; so it is looked at for what happened.
+    async fn explain(&self, error: Error) -> Error {
+        let cause = match error {
+            Error::Replicate(replicate::Error::Source { cause, .. }) if is_clash(&cause) => {
+                return Error::ServerIdTaken { server_id: self.server_id, cause };
+            }
+            Error::Replicate(replicate::Error::Source { cause, .. })
+                if cause.server_code() == Some(FATAL_OF_STREAM) =>
+            {
+                cause
+            }
+            other => return other,
+        };
+        let position = self.shared.low_water().position;
+        let deadline = Deadline::after(OPEN_PATIENCE);
+        let log = match SourceLog::read(&self.source, &self.state, &position, deadline).await {
+            Ok(log) => log,
+            // What the stream ended with says more than that nobody answers now.
+            Err(_) => {
+                let why = format!("the source does not send its binlog from {position}");
+                return Error::BinlogGone { why, cause: Some(cause) };
+            }
+        };
+        let stored =
+            Stored { position: &position, identity: &self.identity, by_gtid: self.by_gtid, is_consistent: true };
+        match judge(stored, &self.state, &log) {
+            Err(explained) => explained,
+            Ok(_) => {
+                let present = log.describe();
+                let why = format!("the source does not send its binlog from {position}; it has {present}");
+                Error::BinlogGone { why, cause: Some(cause) }
+            }
+        }
+    }
+}
+
+/// MariaDB's number for a stream that was ended for another reader of the same id.
+const SAME_ID: u16 = 4052;
+
+/// Whether the stream was ended for another reader of the same id. MySQL has no number for it: its number stands for
+/// all ends of streams, and only the words tell this one.
+fn is_clash(error: &crate::mysql::Error) -> bool {
+    match &error.kind {
+        ErrorKind::Server { code: SAME_ID, .. } => true,
+        ErrorKind::Server { code: FATAL_OF_STREAM, message, .. } => message.contains("same server_uuid/server_id"),
+        _ => false,
+    }
 }
 
 /// Runs the applier and the lanes; the first error of any of them is the run's.
@@ -170,6 +287,12 @@ async fn drive(
     }
     publish_progress(pulse, &shared, progress);
     if let Some(error) = error {
+        // The other reader may be the run of another process that has taken the target over.
+        if let replicate::Error::Source { cause, .. } = &error
+            && is_clash(cause)
+        {
+            applier.control.check(Deadline::after(ASK_PATIENCE)).await?;
+        }
         return Err(error.into());
     }
     FaultPoint::BeforeLastLowWater.reach();
@@ -229,14 +352,48 @@ pub fn start_at(position: &SourcePosition, by_gtid: bool, flavor: Flavor) -> Bin
 /// An id as a replica: the same for every run of a subtask, so that the source drops the dump thread of an older run,
 /// and different from other tasks' and from the source's own.
 pub fn server_id(opened: &Opened) -> u32 {
-    let hash = xxhash_rust::xxh3::xxh3_64(opened.ledger.id().0.as_bytes());
-    let id = (hash as u32) | 1 << 31;
-    if id == opened.source.server_id || id == u32::MAX { id ^ 1 } else { id }
+    replica_id(opened.ledger.id(), opened.source.server_id)
 }
 
-/// Asks the source where it stands, so that a status shows how much is left even while much is read. Its answers are
-/// for display: an error is no more than an old answer.
-async fn ask_source(endpoint: Endpoint, pulse: Arc<Pulse>, stop: CancellationToken) {
+/// As [`server_id`], of a ledger, for a source whose own id is `of_source`.
+pub fn replica_id(ledger: LedgerId, of_source: u32) -> u32 {
+    let hash = xxhash_rust::xxh3::xxh3_64(ledger.0.as_bytes());
+    let id = (hash as u32) | 1 << 31;
+    if id == of_source || id == u32::MAX { id ^ 1 } else { id }
+}
+
+/// What the asking of the source finds besides.
+struct Watch {
+    shared: Arc<Shared>,
+    /// Why the run cannot go on.
+    found_anew: Arc<OnceLock<String>>,
+    halt: CancellationToken,
+}
+
+impl Watch {
+    /// MariaDB does not end the streams of readers when its log is begun anew: they would hear nothing for ever.
+    /// `before` was read when the question was not asked yet, so the source has written it; unless that is gone.
+    fn compare(&self, before: &SourcePosition, present: &SourcePosition) {
+        if is_same_log(&before.binlog.file, &present.binlog.file) && present.binlog < before.binlog {
+            let why = format!(
+                "the binlog of the source was begun anew (RESET): the task stands at {before}, and the source at {present}"
+            );
+            // Found twice is found once.
+            let _ = self.found_anew.set(why);
+            self.halt.cancel();
+        }
+    }
+}
+
+/// Whether two files are of one log, which numbers them.
+fn is_same_log(one: &str, other: &str) -> bool {
+    let base = |file: &str| file.rsplit_once('.').map(|(base, _)| base.to_owned());
+    base(one).is_some() && base(one) == base(other)
+}
+
+/// Asks the source where it stands, so that a status shows how much is left even while much is read. For that, an error
+/// is no more than an old answer.
+async fn ask_source(endpoint: Endpoint, pulse: Arc<Pulse>, watch: Watch, stop: CancellationToken) {
     let asking = async {
         let mut session: Option<Connection> = None;
         loop {
@@ -244,9 +401,11 @@ async fn ask_source(endpoint: Endpoint, pulse: Arc<Pulse>, stop: CancellationTok
             if session.as_ref().is_none_or(|session| !session.is_open()) {
                 session = Connection::open(&endpoint, Purpose::Asking, deadline).await.ok();
             }
+            let before = watch.shared.low_water().position;
             if let Some(connection) = &mut session
                 && let Ok(position) = position_of_source(connection, deadline).await
             {
+                watch.compare(&before, &position);
                 pulse.source_stands_at(position);
             }
             tokio::time::sleep(ASK_PERIOD).await;

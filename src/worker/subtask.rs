@@ -9,6 +9,7 @@ use tokio_util::sync::CancellationToken;
 use super::error::Error;
 use super::opening::{Opened, open};
 use super::progress::Progress;
+use super::source_log::{SourceLog, Stored, judge};
 use super::{copy, replication, start};
 use crate::ledger::Phase;
 use crate::model::report::Unit;
@@ -51,7 +52,7 @@ pub async fn run(context: RunContext) -> Result<(), Error> {
         () = stop.cancelled() => return Err(Error::Stopped),
         opened = tokio::time::timeout(open_patience, opening) => opened.map_err(|_| Error::OpeningTimedOut)??,
     };
-    check_identity(&opened, &config)?;
+    check_identity(&opened, &config, Deadline::after(open_patience)).await?;
     if config.ledger_kept && !opened.found.existed {
         progress.note(
             super::opening::our_clock_us(),
@@ -99,17 +100,26 @@ async fn work(
     }
 }
 
-/// A ledger belongs to the server it was begun with. By GTID another server of the same data may take its place;
-/// whether it holds the data is found out when the stream is asked for.
-fn check_identity(opened: &Opened, config: &SubtaskConfig) -> Result<(), Error> {
+/// A ledger belongs to the server it was begun with. By GTID another server of the same data may take its place:
+/// whether it holds the data is found out here for a copy under way, and by replication for itself.
+async fn check_identity(opened: &Opened, config: &SubtaskConfig, deadline: Deadline) -> Result<(), Error> {
     let (known, now) = (&opened.found.source_identity, &opened.source.identity);
-    if known.is_empty() || known == now || config.enable_gtid {
+    if known.is_empty() || known == now {
         return Ok(());
     }
-    Err(Error::SourceReplaced {
-        why: format!(
-            "the source is another server than the one this task was begun with ({now} instead of {known}), and file \
-             positions of one server mean nothing on another"
-        ),
-    })
+    if !config.enable_gtid {
+        return Err(Error::SourceReplaced {
+            why: format!(
+                "the source is another server than the one this task was begun with ({now} instead of {known}), and \
+                 file positions of one mean nothing on another"
+            ),
+        });
+    }
+    let snapshot = opened.found.snapshots.first().filter(|_| opened.found.phase == Phase::Copying);
+    if let Some(snapshot) = snapshot {
+        let log = SourceLog::read(&config.source, &opened.source, &snapshot.position, deadline).await?;
+        let stored = Stored { position: &snapshot.position, identity: known, by_gtid: true, is_consistent: true };
+        judge(stored, &opened.source, &log)?;
+    }
+    Ok(())
 }

@@ -31,6 +31,8 @@ mod code {
     pub const RULES: Code = Code::new(50014, "config", "medium");
     pub const INTERNAL: Code = Code::new(50015, "internal", "high");
     pub const LEDGER: Code = Code::new(50016, "internal", "high");
+    pub const LOG_BEGUN_ANEW: Code = Code::new(50017, "sync-unit", "high");
+    pub const SERVER_ID_TAKEN: Code = Code::new(50018, "sync-unit", "high");
 }
 
 /// Which side an error of a server belongs to.
@@ -93,7 +95,16 @@ fn judge(error: &Error) -> (Fault, Verdict) {
         Error::Rules { .. } => (code::RULES.fault(""), pause("correct the task's rules, then start it again")),
         Error::SourceReplaced { .. } => (
             code::SOURCE_REPLACED.fault("").on_source(),
-            pause("point the source at the server it was, or start the task with remove_meta to copy anew"),
+            pause(
+                "stop the task and point the source at the server it was (by GTID also at one that holds the same \
+                 transactions); or drop the target's tables, and start the task with remove_meta to copy anew",
+            ),
+        ),
+        Error::LogBegunAnew { .. } => (code::LOG_BEGUN_ANEW.fault("").on_source(), pause(COPY_ANEW)),
+        Error::BinlogGone { .. } => (code::BINLOG_GONE.fault("").on_source(), pause(COPY_ANEW)),
+        Error::ServerIdTaken { .. } => (
+            code::SERVER_ID_TAKEN.fault("").on_source(),
+            pause("end the other reader, or give it another server id, then start the task again"),
         ),
         Error::NoBinlog => (
             code::UNSUPPORTED.fault("").on_source(),
@@ -204,6 +215,8 @@ fn of_snapshot(error: &snapshot::Error) -> (Fault, Verdict) {
     }
 }
 
+const COPY_ANEW: &str = "stop the task, drop the target's tables, and start it with remove_meta to copy anew";
+
 const ROW_ADVICE: &str = "change the target's table so that it takes the row as it is, then start again";
 
 /// There is no call that passes over a single event: a rule for its table does, as long as it is there.
@@ -256,7 +269,10 @@ fn of_replication(error: &replicate::Error) -> (Fault, Verdict) {
         E::Decode { cause, .. } => match **cause {
             crate::binlog::BinlogError::PartialRowImage { .. } => (
                 code::ROW_IMAGE.fault("").on_source(),
-                pause("set binlog_row_image=FULL for all sessions of the source, and copy the task anew"),
+                pause(
+                    "set binlog_row_image=FULL for all sessions of the source, stop the task, drop the target's tables, \
+                     and start it with remove_meta to copy anew",
+                ),
             ),
             _ => (code::UNSUPPORTED.fault("").on_source(), pause("report this, with the source's version")),
         },
@@ -288,10 +304,6 @@ fn of_replication(error: &replicate::Error) -> (Fault, Verdict) {
         E::UnknownCollation { .. } | E::StatementCollation { .. } => (
             code::UNKNOWN_COLLATION.fault("").on_target(),
             pause("name the collation to use instead in target_config.collation_map, then start again"),
-        ),
-        E::ForeignPosition { .. } => (
-            code::SOURCE_REPLACED.fault("").on_source(),
-            pause("point the source at the server it was, or start the task with remove_meta to copy anew"),
         ),
         E::UndecidedDdl { .. } => (
             code::UNDECIDED_DDL.fault("").on_target(),

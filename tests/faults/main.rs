@@ -11,9 +11,11 @@
 )]
 
 mod field;
+mod followed;
 mod memory;
 mod packets;
 mod points;
+mod positions;
 mod resumes;
 mod scene;
 #[path = "../support/mod.rs"]

@@ -4,6 +4,8 @@
 //! the statement out, whether its rows stand after the statement already. The catalogue follows everything that
 //! happens to tables of the task, also what is not sent to the target.
 
+use std::collections::BTreeSet;
+
 use super::judge::Judge;
 use crate::binlog::QueryEvent;
 use crate::catalogue::{Catalogue, Settings};
@@ -70,29 +72,76 @@ pub fn decide(
             }
             outcome
         }
-        Meaning::Named(named) => named_only(named, query, rules),
-        Meaning::NotUnderstood(reason) => not_understood(&parsed.text, &reason.reason, query, rules),
+        Meaning::Named(named) => named_only(named, &parsed.text, query, catalogue, rules),
+        Meaning::NotUnderstood(reason) => not_understood(&parsed.text, &reason.reason, query, catalogue, rules),
     }
+}
+
+/// The databases of the task that a statement may be about which is not taken apart: the one it ran in, and those it
+/// names. None: it is of others. Errs on the side of too many.
+fn databases_of<'a>(
+    text: &str,
+    query: &'a QueryEvent,
+    catalogue: &'a Catalogue,
+    rules: &Rules<'_>,
+) -> BTreeSet<&'a str> {
+    let is_letter = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'$';
+    let is_named = |database: &str| {
+        // A name of other letters may be written in another character set.
+        !database.bytes().all(is_letter)
+            || text
+                .split(|letter: char| !u8::try_from(letter).is_ok_and(is_letter))
+                .any(|word| word.eq_ignore_ascii_case(database))
+    };
+    let known = catalogue.databases().map(|(database, _)| database);
+    let mut databases: BTreeSet<&str> = known
+        .chain(catalogue.tables().map(|(table, _)| table.schema.as_str()))
+        .filter(|database| rules.filter.keeps_schema(database) && is_named(database))
+        .collect();
+    if query.schema.is_empty() || rules.filter.keeps_schema(&query.schema) {
+        databases.insert(&query.schema);
+    }
+    databases
+}
+
+/// Passes a statement over that is of others, or that the task leaves out by its text or kind.
+fn passed_over(text: &str, kind: EventKind, databases: &BTreeSet<&str>, rules: &Rules<'_>) -> Option<Decision> {
+    if databases.is_empty() {
+        return Some(Decision::nothing());
+    }
+    let left_out = databases
+        .iter()
+        .all(|database| matches!(rules.filter.schema_verdict(database, kind, Some(text)), Verdict::Ignore { .. }));
+    left_out.then(|| Decision::PassOver {
+        notice: Some(format!("left out by a filter: {}", cut(text))),
+        structures: Vec::new(),
+    })
 }
 
 /// A statement that no rule of the parser fits: it may be passed over only if the task leaves it out by its text, or
 /// has nothing to do with its database.
-fn not_understood(text: &str, reason: &str, query: &QueryEvent, rules: &Rules<'_>) -> Result<Decision, Stop> {
-    let any = TableName::new(query.schema.clone(), "");
-    if !query.schema.is_empty() && !rules.filter.keeps_schema(&query.schema) {
-        return Ok(Decision::nothing());
-    }
-    if matches!(rules.filter.verdict(&any, EventKind::AlterTable, Some(text)), Verdict::Ignore { .. }) {
-        return Ok(Decision::PassOver {
-            notice: Some(format!("left out by a filter: {}", cut(text))),
-            structures: Vec::new(),
-        });
+fn not_understood(
+    text: &str,
+    reason: &str,
+    query: &QueryEvent,
+    catalogue: &Catalogue,
+    rules: &Rules<'_>,
+) -> Result<Decision, Stop> {
+    let databases = databases_of(text, query, catalogue, rules);
+    if let Some(decision) = passed_over(text, EventKind::AlterTable, &databases, rules) {
+        return Ok(decision);
     }
     Err(stop(format!("it is not understood ({reason})")))
 }
 
 /// Statements of which only the objects' names are known.
-fn named_only(named: &Named, query: &QueryEvent, rules: &Rules<'_>) -> Result<Decision, Stop> {
+fn named_only(
+    named: &Named,
+    text: &str,
+    query: &QueryEvent,
+    catalogue: &Catalogue,
+    rules: &Rules<'_>,
+) -> Result<Decision, Stop> {
     let keeps = |table: &crate::ddl::TableRef| rules.filter.keeps_table(&table.table);
     let carried_later = |what: &str| Decision::PassOver {
         notice: Some(format!("{what} is not carried to the target")),
@@ -116,8 +165,13 @@ fn named_only(named: &Named, query: &QueryEvent, rules: &Rules<'_>) -> Result<De
         | Named::Transaction(_) => Decision::nothing(),
         Named::Rows { command } => {
             // A change of rows that was logged as a statement: its effect here could be another.
-            if !query.schema.is_empty() && !rules.filter.keeps_schema(&query.schema) {
-                return Ok(Decision::nothing());
+            let kind = match command.as_str() {
+                "UPDATE" => EventKind::Update,
+                "DELETE" => EventKind::Delete,
+                _ => EventKind::Insert,
+            };
+            if let Some(decision) = passed_over(text, kind, &databases_of(text, query, catalogue, rules), rules) {
+                return Ok(decision);
             }
             return Err(stop(format!(
                 "a session of the source logged a {command} as a statement (binlog_format was not ROW)"
