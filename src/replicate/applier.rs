@@ -258,7 +258,7 @@ impl Applier {
                 return Err(self.unsupported("a row event in fragments".to_owned(), end));
             }
             EventBody::Unknown { ignorable: false } => {
-                return Err(self.unsupported(format!("an event of the unknown type {}", header.event_type), end));
+                return Err(self.unsupported(format!("an event of the unknown {}", header.event_type), end));
             }
             EventBody::Unknown { ignorable: true }
             | EventBody::FormatDescription(_)

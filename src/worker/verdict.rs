@@ -101,7 +101,14 @@ fn judge(error: &Error) -> (Fault, Verdict) {
             ),
         ),
         Error::LogBegunAnew { .. } => (code::LOG_BEGUN_ANEW.fault("").on_source(), pause(COPY_ANEW)),
-        Error::BinlogGone { .. } => (code::BINLOG_GONE.fault("").on_source(), pause(COPY_ANEW)),
+        Error::BinlogGone { cause: None, .. } => (code::BINLOG_GONE.fault("").on_source(), pause(COPY_ANEW)),
+        Error::BinlogGone { .. } => (
+            code::BINLOG_GONE.fault("").on_source(),
+            pause(
+                "remove the cause that the source names, then start the task again; where that cannot be, stop the \
+                 task, drop the target's tables, and start it with remove_meta to copy anew",
+            ),
+        ),
         Error::ServerIdTaken { .. } => (
             code::SERVER_ID_TAKEN.fault("").on_source(),
             pause("end the other reader, or give it another server id, then start the task again"),

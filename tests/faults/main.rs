@@ -10,6 +10,7 @@
     reason = "a test that cannot go on fails, and says why"
 )]
 
+mod disk;
 mod field;
 mod followed;
 mod memory;
@@ -23,3 +24,4 @@ mod support;
 mod takeovers;
 mod torture;
 mod trial;
+mod unknown;

@@ -193,6 +193,11 @@ impl PrivateServer {
         script(&["start", text(&self.directory), self.server.kind.word(), &self.name]);
     }
 
+    /// As [`Self::start_again`], with other arguments from now on.
+    pub fn start_again_with(&self, arguments: &[&str]) {
+        script(&[&["start", text(&self.directory), self.server.kind.word(), &self.name], arguments].concat());
+    }
+
     /// SIGSTOP: connections are still accepted by the kernel, and never answered.
     pub fn freeze(&self) {
         freeze(self.pid());

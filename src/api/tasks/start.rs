@@ -15,7 +15,7 @@ use crate::api::waiting::{Wait, stages_of};
 use crate::error::Fault;
 use crate::model::change::{Change, Want};
 use crate::model::record::SubtaskRecord;
-use crate::model::report::{Outcome, RunState};
+use crate::model::report::{Outcome, RunState, SubtaskReport};
 use crate::model::subtask::{Restart, StartAt, TaskMode, Wanted};
 use crate::model::wire::StartTaskRequest;
 use crate::model::{Generation, TaskName};
@@ -51,8 +51,10 @@ pub async fn start_task(
     }
     let mut wants = Vec::new();
     let begins_anew = start_time.is_some() || remove_meta;
+    let seen = app.registry.seen_of_task(&name);
     for subtask in &selected.subtasks {
-        match (progress_of(subtask), begins_anew) {
+        let reported = seen.get(&subtask.id).map(|seen| seen.report.as_ref());
+        match (progress_of(subtask, reported), begins_anew) {
             (Progress::UnderWay, true) => return Err(runs_already(&name, subtask).into()),
             (Progress::UnderWay | Progress::Finished, false) => continue,
             (Progress::Finished, true) | (Progress::Idle, _) => {}
@@ -124,8 +126,14 @@ enum Progress {
     Idle,
 }
 
-fn progress_of(subtask: &SubtaskRecord) -> Progress {
-    let ended = subtask.concluded().filter(|r| r.state == RunState::Closed);
+/// How a run ended is reported before it is stored. Statuses show the report; so who starts a task because its status
+/// says that it has failed must not be taken for one who starts what runs.
+fn progress_of(subtask: &SubtaskRecord, reported: Option<&SubtaskReport>) -> Progress {
+    let is_present = |report: &&SubtaskReport| {
+        (report.ledger_id, report.generation) == (subtask.ledger_id, subtask.generation)
+            && matches!(report.outcome, Some(Outcome::Failed | Outcome::Finished))
+    };
+    let ended = subtask.concluded().or_else(|| reported.filter(is_present)).filter(|r| r.state == RunState::Closed);
     match ended {
         Some(report) if report.outcome == Some(Outcome::Finished) => Progress::Finished,
         None if subtask.wanted == Wanted::Running => Progress::UnderWay,
