@@ -90,14 +90,8 @@ async fn look_at_source(config: &SubtaskConfig, deadline: Deadline) -> Result<(S
     let mut connection =
         Connection::open(&config.source, Purpose::Asking, deadline).await.map_err(failed("open a session"))?;
     let server = connection.server().clone();
-    let identity_sql = match server.flavor {
-        Flavor::MySql => "SELECT @@server_uuid AS identity",
-        Flavor::MariaDb => "SELECT CONCAT('server-', @@server_id, ' domain-', @@gtid_domain_id) AS identity",
-    };
     let doing = "reading the server's settings";
-    let read = failed("read the settings");
-    let identity =
-        connection.first_row(identity_sql, doing, deadline).await.and_then(|row| row.text("identity")).map_err(read)?;
+    let identity = identity(&mut connection, deadline).await.map_err(failed("read the settings"))?;
     let read = failed("read the settings");
     // The session's zone is UTC; the difference of the system's zone is asked for by its name.
     let sql = "SELECT @@log_bin AS log_bin, @@server_id AS server_id, \
@@ -112,6 +106,15 @@ async fn look_at_source(config: &SubtaskConfig, deadline: Deadline) -> Result<(S
     let facts = SourceFacts { settings: settings_of(&server), collations, system_time_zone };
     let clock_offset_us = now_us - our_clock_us();
     Ok((SourceState { server, identity, has_binlog, server_id, clock_offset_us }, facts))
+}
+
+/// What tells a server from others; see [`SourceState::identity`].
+pub async fn identity(connection: &mut Connection, deadline: Deadline) -> Result<String, crate::mysql::Error> {
+    let sql = match connection.server().flavor {
+        Flavor::MySql => "SELECT @@server_uuid AS identity",
+        Flavor::MariaDb => "SELECT CONCAT('server-', @@server_id, ' domain-', @@gtid_domain_id) AS identity",
+    };
+    connection.first_row(sql, "asking who the server is", deadline).await?.text("identity")
 }
 
 /// The offset of the server's system time zone, as `+02:00`.

@@ -11,7 +11,7 @@ use tokio_util::task::TaskTracker;
 
 use super::error::Error;
 use super::floors::floors;
-use super::opening::{Opened, SourceState, our_clock_us};
+use super::opening::{Opened, identity, our_clock_us};
 use super::progress::Progress;
 use super::source_log::{SourceLog, Stored, Way, judge};
 use crate::catalogue::{Catalogue, StoredDatabase, StoredShape};
@@ -90,7 +90,12 @@ pub async fn replicate(
     // Ends with `stop`, or when the source stands before a place that was read already.
     let watched = stop.child_token();
     let found_anew = Arc::new(OnceLock::new());
-    let watch = Watch { shared: Arc::clone(&shared), found_anew: Arc::clone(&found_anew), halt: watched.clone() };
+    let watch = Watch {
+        identity: opened.source.identity.clone(),
+        shared: Arc::clone(&shared),
+        found_anew: Arc::clone(&found_anew),
+        halt: watched.clone(),
+    };
     tasks.spawn(ask_source(config.source.clone(), Arc::clone(&pulse), watch, reading.clone()));
 
     let (committed_sender, committed) = mpsc::unbounded_channel();
@@ -146,14 +151,14 @@ pub async fn replicate(
 /// Compares the ledger's position with what the source has.
 async fn check_log(opened: &Opened, config: &SubtaskConfig, low_water: &LowWater) -> Result<Way, Error> {
     let deadline = Deadline::after(OPEN_PATIENCE);
-    let log = SourceLog::read(&config.source, &opened.source, &low_water.position, deadline).await?;
+    let log = SourceLog::read(&config.source, &low_water.position, deadline).await?;
     let stored = Stored {
         position: &low_water.position,
         identity: &opened.found.source_identity,
         by_gtid: config.enable_gtid,
         is_consistent: low_water.number > 0 || config.mode.copies(),
     };
-    judge(stored, &opened.source, &log)
+    judge(stored, &log)
 }
 
 /// "Could not find first log file name", "the master has purged", and everything else that ends a stream.
@@ -162,7 +167,6 @@ const FATAL_OF_STREAM: u16 = 1236;
 /// The stretch of the log that a run reads: what is needed to say why the source does not send it.
 struct Stretch {
     source: Endpoint,
-    state: SourceState,
     identity: String,
     by_gtid: bool,
     server_id: u32,
@@ -173,7 +177,6 @@ impl Stretch {
     fn of(opened: &Opened, config: &SubtaskConfig, server_id: u32, shared: Arc<Shared>) -> Self {
         Self {
             source: config.source.clone(),
-            state: opened.source.clone(),
             identity: opened.found.source_identity.clone(),
             by_gtid: config.enable_gtid,
             server_id,
@@ -196,7 +199,7 @@ impl Stretch {
         };
         let position = self.shared.low_water().position;
         let deadline = Deadline::after(OPEN_PATIENCE);
-        let log = match SourceLog::read(&self.source, &self.state, &position, deadline).await {
+        let log = match SourceLog::read(&self.source, &position, deadline).await {
             Ok(log) => log,
             // What the stream ended with says more than that nobody answers now.
             Err(_) => {
@@ -206,7 +209,7 @@ impl Stretch {
         };
         let stored =
             Stored { position: &position, identity: &self.identity, by_gtid: self.by_gtid, is_consistent: true };
-        match judge(stored, &self.state, &log) {
+        match judge(stored, &log) {
             Err(explained) => explained,
             Ok(_) => {
                 let present = log.describe();
@@ -364,6 +367,8 @@ pub fn replica_id(ledger: LedgerId, of_source: u32) -> u32 {
 
 /// What the asking of the source finds besides.
 struct Watch {
+    /// The server that the run was opened with. Behind an address that moves another may answer, whose places are its own.
+    identity: String,
     shared: Arc<Shared>,
     /// Why the run cannot go on.
     found_anew: Arc<OnceLock<String>>,
@@ -396,16 +401,23 @@ fn is_same_log(one: &str, other: &str) -> bool {
 async fn ask_source(endpoint: Endpoint, pulse: Arc<Pulse>, watch: Watch, stop: CancellationToken) {
     let asking = async {
         let mut session: Option<Connection> = None;
+        let mut is_same = false;
         loop {
             let deadline = Deadline::after(ASK_PATIENCE);
             if session.as_ref().is_none_or(|session| !session.is_open()) {
                 session = Connection::open(&endpoint, Purpose::Asking, deadline).await.ok();
+                is_same = match &mut session {
+                    Some(connection) => identity(connection, deadline).await.is_ok_and(|found| found == watch.identity),
+                    None => false,
+                };
             }
             let before = watch.shared.low_water().position;
             if let Some(connection) = &mut session
                 && let Ok(position) = position_of_source(connection, deadline).await
             {
-                watch.compare(&before, &position);
+                if is_same {
+                    watch.compare(&before, &position);
+                }
                 pulse.source_stands_at(position);
             }
             tokio::time::sleep(ASK_PERIOD).await;

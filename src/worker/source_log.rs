@@ -8,7 +8,7 @@
 use std::time::Duration;
 
 use super::error::Error;
-use super::opening::SourceState;
+use super::opening::identity;
 use crate::model::gtid::{GtidSet, MariadbGtid, MariadbGtidList};
 use crate::model::{BinlogPosition, Endpoint, Flavor, SourcePosition};
 use crate::mysql::{Connection, Deadline, ErrorKind, Purpose, string_literal};
@@ -23,6 +23,9 @@ const NO_EVENT_THERE: u16 = 1220;
 /// What the source says of its log.
 #[derive(Debug, Clone)]
 pub struct SourceLog {
+    /// Of the server that answered: behind an address that moves it may be another than before.
+    identity: String,
+    flavor: Flavor,
     /// Names and sizes, oldest first. None: the account may not see them.
     files: Option<Vec<(String, u64)>>,
     gtids: Gtids,
@@ -71,28 +74,25 @@ pub struct Way {
 }
 
 impl SourceLog {
-    pub async fn read(
-        endpoint: &Endpoint,
-        source: &SourceState,
-        position: &SourcePosition,
-        deadline: Deadline,
-    ) -> Result<Self, Error> {
+    pub async fn read(endpoint: &Endpoint, position: &SourcePosition, deadline: Deadline) -> Result<Self, Error> {
         let failed = |cause| Error::Source { doing: "look at the binlog", cause };
         let mut connection = Connection::open(endpoint, Purpose::Asking, deadline).await.map_err(failed)?;
+        let flavor = connection.server().flavor;
+        let identity = identity(&mut connection, deadline).await.map_err(failed)?;
         let gtids = gtids(&mut connection, deadline).await?;
         let files = files(&mut connection, deadline).await?;
         let is_there =
             files.iter().flatten().any(|(name, size)| *name == position.binlog.file && *size >= position.binlog.offset);
         let can_be_asked = u32::try_from(position.binlog.offset).is_ok() && position.binlog.offset > FIRST_OFFSET;
         let place = if is_there && can_be_asked {
-            look_at(&mut connection, source.server.flavor, &position.binlog).await
+            look_at(&mut connection, flavor, &position.binlog).await
         } else {
             Place::NotLookedAt
         };
         if connection.is_open() {
             connection.close(Deadline::after(Duration::from_millis(500))).await;
         }
-        Ok(Self { files, gtids, place })
+        Ok(Self { identity, flavor, files, gtids, place })
     }
 
     /// Whether streams by GTID are to be had.
@@ -197,37 +197,37 @@ async fn look_at(connection: &mut Connection, flavor: Flavor, place: &BinlogPosi
 }
 
 /// Decides whether what follows the stored position in this log is what follows it in the task.
-pub fn judge(stored: Stored<'_>, source: &SourceState, log: &SourceLog) -> Result<Way, Error> {
-    let (position, present) = (stored.position, &source.identity);
+pub fn judge(stored: Stored<'_>, log: &SourceLog) -> Result<Way, Error> {
+    let (position, present) = (stored.position, &log.identity);
     let is_same = stored.identity.is_empty() || stored.identity == present;
-    let flavor = source.server.flavor;
+    let flavor = log.flavor;
     let set = match position.gtid.as_deref().map(|text| GtidSet::parse(flavor, text)) {
         None => None,
         Some(Ok(set)) => Some(set),
         Some(Err(_)) => {
             return Err(replaced(
                 stored,
-                source,
+                log,
                 format!("the task stands at {position}, which means nothing to {flavor}"),
             ));
         }
     };
     let by_gtid = stored.by_gtid && log.gives_gtids();
     match set.as_ref().filter(|set| by_gtid && (!set.is_empty() || flavor == Flavor::MySql)) {
-        Some(set) => judge_gtids(stored, source, log, set, is_same)?,
+        Some(set) => judge_gtids(stored, log, set, is_same)?,
         None if !is_same => {
-            return Err(replaced(stored, source, "file positions of one mean nothing on another".to_owned()));
+            return Err(replaced(stored, log, "file positions of one mean nothing on another".to_owned()));
         }
-        None => judge_file(stored, source, log)?,
+        None => judge_file(stored, log)?,
     }
     if is_same && stored.is_consistent {
-        judge_place(stored, source, log, set.as_ref())?;
+        judge_place(stored, log, set.as_ref())?;
     }
     Ok(Way { by_gtid, is_successor: !is_same })
 }
 
-fn replaced(stored: Stored<'_>, source: &SourceState, because: String) -> Error {
-    let (known, present) = (stored.identity, &source.identity);
+fn replaced(stored: Stored<'_>, log: &SourceLog, because: String) -> Error {
+    let (known, present) = (stored.identity, &log.identity);
     Error::SourceReplaced {
         why: format!(
             "the source is another server than the one this task was begun with ({present} instead of {known}), and \
@@ -236,8 +236,8 @@ fn replaced(stored: Stored<'_>, source: &SourceState, because: String) -> Error 
     }
 }
 
-fn begun_anew(stored: Stored<'_>, source: &SourceState, log: &SourceLog, because: &str) -> Error {
-    let (position, identity) = (stored.position, &source.identity);
+fn begun_anew(stored: Stored<'_>, log: &SourceLog, because: &str) -> Error {
+    let (position, identity) = (stored.position, &log.identity);
     let present = log.describe();
     Error::LogBegunAnew {
         why: format!(
@@ -253,24 +253,14 @@ fn gone(stored: Stored<'_>, log: &SourceLog, because: &str) -> Error {
     Error::BinlogGone { why, cause: None }
 }
 
-fn judge_gtids(
-    stored: Stored<'_>,
-    source: &SourceState,
-    log: &SourceLog,
-    set: &GtidSet,
-    is_same: bool,
-) -> Result<(), Error> {
+fn judge_gtids(stored: Stored<'_>, log: &SourceLog, set: &GtidSet, is_same: bool) -> Result<(), Error> {
     if !log.holds(set) {
         let present = log.describe();
         return Err(if is_same {
-            begun_anew(stored, source, log, "not all of its transactions are in this log")
+            begun_anew(stored, log, "not all of its transactions are in this log")
         } else {
             let position = stored.position;
-            replaced(
-                stored,
-                source,
-                format!("does not hold all that the task has applied ({position}); it has {present}"),
-            )
+            replaced(stored, log, format!("does not hold all that the task has applied ({position}); it has {present}"))
         });
     }
     if let Gtids::Mysql { purged, .. } = &log.gtids
@@ -281,14 +271,14 @@ fn judge_gtids(
     Ok(())
 }
 
-fn judge_file(stored: Stored<'_>, source: &SourceState, log: &SourceLog) -> Result<(), Error> {
+fn judge_file(stored: Stored<'_>, log: &SourceLog) -> Result<(), Error> {
     let file = &stored.position.binlog.file;
     if file.is_empty() {
-        return Err(replaced(stored, source, "no place in its files is known yet: go on by GTID".to_owned()));
+        return Err(replaced(stored, log, "no place in its files is known yet: go on by GTID".to_owned()));
     }
     let Some(files) = &log.files else { return Ok(()) };
     if is_ahead(&stored.position.binlog, files) {
-        return Err(begun_anew(stored, source, log, "its files do not reach so far"));
+        return Err(begun_anew(stored, log, "its files do not reach so far"));
     }
     if files.iter().all(|(name, _)| name != file) {
         return Err(gone(stored, log, "that file is purged"));
@@ -305,8 +295,8 @@ fn is_ahead(position: &BinlogPosition, files: &[(String, u64)]) -> bool {
     })
 }
 
-fn judge_place(stored: Stored<'_>, source: &SourceState, log: &SourceLog, set: Option<&GtidSet>) -> Result<(), Error> {
-    let anew = |because: &str| Err(begun_anew(stored, source, log, because));
+fn judge_place(stored: Stored<'_>, log: &SourceLog, set: Option<&GtidSet>) -> Result<(), Error> {
+    let anew = |because: &str| Err(begun_anew(stored, log, because));
     let position = &stored.position.binlog;
     let files = log.files.as_deref().unwrap_or_default();
     if position.file.is_empty() {

@@ -117,9 +117,9 @@ async fn check_identity(opened: &Opened, config: &SubtaskConfig, deadline: Deadl
     }
     let snapshot = opened.found.snapshots.first().filter(|_| opened.found.phase == Phase::Copying);
     if let Some(snapshot) = snapshot {
-        let log = SourceLog::read(&config.source, &opened.source, &snapshot.position, deadline).await?;
+        let log = SourceLog::read(&config.source, &snapshot.position, deadline).await?;
         let stored = Stored { position: &snapshot.position, identity: known, by_gtid: true, is_consistent: true };
-        judge(stored, &opened.source, &log)?;
+        judge(stored, &log)?;
     }
     Ok(())
 }

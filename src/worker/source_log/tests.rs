@@ -1,22 +1,21 @@
 use super::*;
-use crate::mysql::Server;
 
 const ONE: &str = "3e11fa47-71ca-11e1-9e33-c80aa9429562";
 const OTHER: &str = "6f21fa47-71ca-11e1-9e33-c80aa9429563";
 
-fn source(flavor: Flavor, identity: &str) -> SourceState {
-    let server = Server {
-        flavor,
-        version: 0,
-        version_text: String::new(),
-        connection_id: 1,
-        max_allowed_packet: 1,
-        lower_case_table_names: 0,
-        default_character_set: String::new(),
-        default_collation: String::new(),
-        sql_mode: String::new(),
-    };
-    SourceState { server, identity: identity.to_owned(), has_binlog: true, server_id: 1, clock_offset_us: 0 }
+/// Who answers.
+struct Server {
+    flavor: Flavor,
+    identity: &'static str,
+}
+
+fn source(flavor: Flavor, identity: &'static str) -> Server {
+    Server { flavor, identity }
+}
+
+/// What it answers.
+fn answer(files: Option<Vec<(String, u64)>>, gtids: Gtids, place: Place) -> SourceLog {
+    SourceLog { identity: String::new(), flavor: Flavor::MySql, files, gtids, place }
 }
 
 fn position(file: &str, offset: u64, gtid: Option<&str>) -> SourcePosition {
@@ -38,10 +37,11 @@ fn mariadb(state: &str) -> Gtids {
 }
 
 /// What is said of a stored position: `by GTID`, `by file`, with `successor` behind it, or the kind of the error.
-fn said(position: &SourcePosition, by_gtid: bool, source: &SourceState, log: SourceLog) -> &'static str {
-    let identity = if source.server.flavor == Flavor::MySql { ONE } else { "server-1 domain-0" };
+fn said(position: &SourcePosition, by_gtid: bool, source: &Server, log: SourceLog) -> &'static str {
+    let identity = if source.flavor == Flavor::MySql { ONE } else { "server-1 domain-0" };
     let stored = Stored { position, identity, by_gtid, is_consistent: true };
-    match judge(stored, source, &log) {
+    let log = SourceLog { identity: source.identity.to_owned(), flavor: source.flavor, ..log };
+    match judge(stored, &log) {
         Ok(Way { by_gtid: true, is_successor: false }) => "by GTID",
         Ok(Way { by_gtid: true, is_successor: true }) => "successor",
         Ok(Way { by_gtid: false, is_successor: false }) => "by file",
@@ -60,7 +60,7 @@ fn mysql_is_gone_on_with_only_where_what_comes_next_is_what_was_meant() {
     let more = format!("{ONE}:1-70");
     let stored = position("b.000003", 500, Some(&ours));
     let same = [("b.000002", 900), ("b.000003", 800)];
-    let log = |gtids: Gtids, shown: &[(&str, u64)], place: Place| SourceLog { files: files(shown), gtids, place };
+    let log = |gtids: Gtids, shown: &[(&str, u64)], place: Place| answer(files(shown), gtids, place);
     let not_looked = || Place::NotLookedAt;
     let at_one = source(Flavor::MySql, ONE);
     let at_other = source(Flavor::MySql, OTHER);
@@ -95,11 +95,7 @@ fn mysql_is_gone_on_with_only_where_what_comes_next_is_what_was_meant() {
 fn mariadb_is_gone_on_with_only_where_what_comes_next_is_what_was_meant() {
     let stored = position("b.000003", 500, Some("0-1-50,7-1-3"));
     let same = [("b.000002", 900), ("b.000003", 800)];
-    let log = |state: &str, shown: &[(&str, u64)], place: Place| SourceLog {
-        files: files(shown),
-        gtids: mariadb(state),
-        place,
-    };
+    let log = |state: &str, shown: &[(&str, u64)], place: Place| answer(files(shown), mariadb(state), place);
     let after = |text: &str| Place::After(text.parse().unwrap());
     let one = source(Flavor::MariaDb, "server-1 domain-0");
     let other = source(Flavor::MariaDb, "server-2 domain-0");
@@ -124,13 +120,13 @@ fn mariadb_is_gone_on_with_only_where_what_comes_next_is_what_was_meant() {
 #[test]
 fn a_position_of_the_other_family_is_none() {
     let of_mysql = position("b.000003", 500, Some(&format!("{ONE}:1-50")));
-    let log = SourceLog { files: None, gtids: mariadb("0-1-50"), place: Place::NotLookedAt };
+    let log = answer(None, mariadb("0-1-50"), Place::NotLookedAt);
     assert_eq!(said(&of_mysql, true, &source(Flavor::MariaDb, "server-1 domain-0"), log), "replaced");
 }
 
 #[test]
 fn files_that_may_not_be_seen_and_positions_by_gtid_alone_stop_nobody() {
-    let log = || SourceLog { files: None, gtids: mysql(&format!("{ONE}:1-70"), "", true), place: Place::NotLookedAt };
+    let log = || answer(None, mysql(&format!("{ONE}:1-70"), "", true), Place::NotLookedAt);
     let one = source(Flavor::MySql, ONE);
     assert_eq!(said(&position("b.000003", 500, None), false, &one, log()), "by file");
     assert_eq!(said(&position("", 4, Some(&format!("{ONE}:1-50"))), true, &one, log()), "by GTID");
