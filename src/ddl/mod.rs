@@ -15,6 +15,7 @@ mod parser;
 mod tests;
 mod token;
 mod tree;
+mod words;
 
 pub use context::{Context, Flavor};
 pub use event_kind::{EventKind, UnknownEventKind, event_kinds, named_event_kind};
@@ -22,3 +23,4 @@ pub use hazard::{Hazard, hazards};
 pub use parser::{Meaning, NotUnderstood, Parsed, is_blank, parse};
 pub use token::{ExecutableComment, Span};
 pub use tree::*;
+pub use words::may_name;

@@ -23,6 +23,12 @@ impl BinlogPosition {
     pub fn file_number(&self) -> u64 {
         self.file.rsplit('.').next().and_then(|digits| digits.parse().ok()).unwrap_or(0)
     }
+
+    /// Whether both files are of one log: their names differ in the number only.
+    pub fn is_of_same_log(&self, other: &Self) -> bool {
+        let base = |position: &Self| position.file.rsplit_once('.').map(|(base, _)| base.to_owned());
+        base(self).is_some() && base(self) == base(other)
+    }
 }
 
 impl PartialOrd for BinlogPosition {

@@ -426,11 +426,10 @@ impl Lane {
     async fn apply_piece(&mut self, piece: Transaction, last: bool) -> Result<(), Error> {
         let deadline = Deadline::after(GROUP_PATIENCE);
         let group = std::slice::from_ref(&piece);
-        let begin = if self.piece_is_open { NOTHING } else { "BEGIN" };
-        self.piece_is_open = true;
-        for sql in [begin, "SAVEPOINT piece"] {
-            self.run_of_piece(sql, deadline).await?;
+        if !std::mem::replace(&mut self.piece_is_open, true) {
+            self.run_of_piece("BEGIN", deadline).await?;
         }
+        self.run_of_piece("SAVEPOINT piece", deadline).await?;
         let bytes = loop {
             let statements = merged(group, &self.with_twins);
             let error = match self.send(group, &statements, NOTHING, Packing::Together, deadline).await {

@@ -3,7 +3,7 @@
 //! large value is in memory once, and not again as a literal, in its statement, in the packet, and in the driver's two
 //! copies of that. Pure.
 
-use super::transaction::{CellText, Image, SharedValue, Transaction};
+use super::transaction::{Image, SharedValue, Transaction};
 use crate::mysql::append_string;
 
 /// A value from this length on goes in parts.
@@ -29,11 +29,6 @@ impl LargeCell {
         let shared = group.get(self.transaction).and_then(|whole| whole.cells.shared(self.image, self.column));
         shared.map_or(b"", |shared| &shared.bytes)
     }
-}
-
-/// The value of a cell that goes in parts.
-pub fn large_value(cells: &CellText, image: Image, column: usize) -> Option<&SharedValue> {
-    cells.shared(image, column)
 }
 
 fn variable(number: usize) -> String {

@@ -72,11 +72,7 @@ pub fn merged(group: &[Transaction], with_twins: &HashSet<TableName>) -> Vec<Sta
         if table.is_multiset {
             let difference = difference(group, table, changes, with_twins.contains(&table.target));
             statements.extend(difference.deletes);
-            let mut insert = InsertBuilder::default();
-            for place in difference.inserts {
-                insert.add(group, table, place, &mut statements);
-            }
-            insert.flush(&mut statements);
+            insert_all(group, table, difference.inserts, &mut statements);
             continue;
         }
         match net_changes(group, table, changes) {
@@ -223,8 +219,12 @@ fn net_statements(group: &[Transaction], table: &Arc<ApplyTable>, net: &[Net], o
             out.push(Statement { large, ..statement(sql, 1, table, after) });
         }
     }
+    insert_all(group, table, inserts, out);
+}
+
+fn insert_all(group: &[Transaction], table: &Arc<ApplyTable>, places: Vec<Place>, out: &mut Vec<Statement>) {
     let mut insert = InsertBuilder::default();
-    for place in inserts {
+    for place in places {
         insert.add(group, table, place, out);
     }
     insert.flush(out);
@@ -236,15 +236,7 @@ fn changes_unique(group: &[Transaction], table: &ApplyTable, before: Place, afte
 }
 
 fn statement(sql: Vec<u8>, expected_rows: u64, table: &Arc<ApplyTable>, place: Place) -> Statement {
-    Statement {
-        sql,
-        expected_rows,
-        table: Arc::clone(table),
-        first: (place.transaction, place.change),
-        cascades: false,
-        relaxed: false,
-        large: Vec::new(),
-    }
+    Statement::plain(sql, expected_rows, table, (place.transaction, place.change))
 }
 
 /// Puts rows into multi-row INSERTs.

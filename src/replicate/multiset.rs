@@ -140,13 +140,5 @@ fn many_kinds(group: &[Transaction], table: &Arc<ApplyTable>, leaving: &[Kind]) 
 fn statement(sql: Vec<u8>, table: &Arc<ApplyTable>, kinds: &[Kind]) -> Statement {
     let first = kinds.first().map_or((0, 0), |kind| (kind.place.transaction, kind.place.change));
     let expected_rows = kinds.iter().map(|kind| kind.count.unsigned_abs()).sum();
-    Statement {
-        sql,
-        expected_rows,
-        table: Arc::clone(table),
-        first,
-        cascades: false,
-        relaxed: false,
-        large: Vec::new(),
-    }
+    Statement::plain(sql, expected_rows, table, first)
 }

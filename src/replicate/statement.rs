@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::large::{LargeCell, expression, large_value};
+use super::large::{LargeCell, expression};
 use super::transaction::{ApplyTable, CellText, Change, Compare, Image, LEFT_OUT_CHANGED, LEFT_OUT_SAME};
 
 /// A statement with the number of rows it must match.
@@ -18,6 +18,14 @@ pub struct Statement {
     pub relaxed: bool,
     /// Cells that stand in it by variables, in their order.
     pub large: Vec<LargeCell>,
+}
+
+impl Statement {
+    /// One that neither cascades nor is relaxed, and has no large cells.
+    pub fn plain(sql: Vec<u8>, expected_rows: u64, table: &Arc<ApplyTable>, first: (usize, usize)) -> Self {
+        let table = Arc::clone(table);
+        Self { sql, expected_rows, table, first, cascades: false, relaxed: false, large: Vec::new() }
+    }
 }
 
 const NULL: &[u8] = b"NULL";
@@ -46,7 +54,7 @@ pub struct RowCells<'a> {
 
 /// The cell as it stands in VALUES or SET: a large one by a variable.
 fn push_cell(out: &mut Vec<u8>, row: RowCells<'_>, column: usize, large: &mut Vec<LargeCell>) {
-    let Some(value) = large_value(row.cells, row.image, column) else {
+    let Some(value) = row.cells.shared(row.image, column) else {
         return out.extend_from_slice(row.cells.get(row.image, column));
     };
     out.extend_from_slice(expression(value, large.len()).as_bytes());
@@ -103,19 +111,21 @@ pub fn update(
     true
 }
 
-/// `DELETE FROM t WHERE …`.
-pub fn delete(out: &mut Vec<u8>, table: &ApplyTable, cells: &CellText, row: Image) {
+fn delete_head(out: &mut Vec<u8>, table: &ApplyTable) {
     out.extend_from_slice(b"DELETE FROM ");
     out.extend_from_slice(table.target.to_string().as_bytes());
     out.extend_from_slice(b" WHERE ");
+}
+
+/// `DELETE FROM t WHERE …`.
+pub fn delete(out: &mut Vec<u8>, table: &ApplyTable, cells: &CellText, row: Image) {
+    delete_head(out, table);
     find_row(out, table, cells, row);
 }
 
 /// `DELETE FROM t WHERE …` for several rows of a table with a key.
 pub fn delete_many(out: &mut Vec<u8>, table: &ApplyTable, rows: &[(&CellText, Image)]) {
-    out.extend_from_slice(b"DELETE FROM ");
-    out.extend_from_slice(table.target.to_string().as_bytes());
-    out.extend_from_slice(b" WHERE ");
+    delete_head(out, table);
     if let [column] = table.identity.as_slice() {
         out.extend_from_slice(table.columns.get(*column).map_or(b"", |column| column.name.as_bytes()));
         out.extend_from_slice(b" IN (");
@@ -140,9 +150,7 @@ pub fn delete_many(out: &mut Vec<u8>, table: &ApplyTable, rows: &[(&CellText, Im
 
 /// `DELETE FROM t WHERE … LIMIT n` for rows without a key that are equal to this one.
 pub fn delete_some(out: &mut Vec<u8>, table: &ApplyTable, cells: &CellText, row: Image, count: u64) {
-    out.extend_from_slice(b"DELETE FROM ");
-    out.extend_from_slice(table.target.to_string().as_bytes());
-    out.extend_from_slice(b" WHERE ");
+    delete_head(out, table);
     same_row(out, table, cells, row);
     out.extend_from_slice(format!(" LIMIT {count}").as_bytes());
 }
@@ -150,10 +158,8 @@ pub fn delete_some(out: &mut Vec<u8>, table: &ApplyTable, cells: &CellText, row:
 /// `DELETE FROM t WHERE …` for all rows that are equal to one of these: lists of rows, one for each set of columns
 /// that are NULL, so that the server looks each row up instead of comparing it with all.
 pub fn delete_any_of(out: &mut Vec<u8>, table: &ApplyTable, rows: &[(&CellText, Image)]) {
+    delete_head(out, table);
     if let [(cells, row)] = rows {
-        out.extend_from_slice(b"DELETE FROM ");
-        out.extend_from_slice(table.target.to_string().as_bytes());
-        out.extend_from_slice(b" WHERE ");
         return same_row(out, table, cells, *row);
     }
     let mut lists: BTreeMap<Vec<bool>, Vec<(&CellText, Image)>> = BTreeMap::new();
@@ -161,9 +167,6 @@ pub fn delete_any_of(out: &mut Vec<u8>, table: &ApplyTable, rows: &[(&CellText, 
         let nulls = (0..table.columns.len()).map(|column| cells.get(*row, column) == NULL).collect();
         lists.entry(nulls).or_default().push((*cells, *row));
     }
-    out.extend_from_slice(b"DELETE FROM ");
-    out.extend_from_slice(table.target.to_string().as_bytes());
-    out.extend_from_slice(b" WHERE ");
     for (index, (nulls, rows)) in lists.iter().enumerate() {
         if index > 0 {
             out.extend_from_slice(b" OR ");

@@ -162,7 +162,7 @@ async fn check_log(opened: &Opened, config: &SubtaskConfig, low_water: &LowWater
 }
 
 /// "Could not find first log file name", "the master has purged", and everything else that ends a stream.
-const FATAL_OF_STREAM: u16 = 1236;
+pub const FATAL_OF_STREAM: u16 = 1236;
 
 /// The stretch of the log that a run reads: what is needed to say why the source does not send it.
 struct Stretch {
@@ -379,7 +379,7 @@ impl Watch {
     /// MariaDB does not end the streams of readers when its log is begun anew: they would hear nothing for ever.
     /// `before` was read when the question was not asked yet, so the source has written it; unless that is gone.
     fn compare(&self, before: &SourcePosition, present: &SourcePosition) {
-        if is_same_log(&before.binlog.file, &present.binlog.file) && present.binlog < before.binlog {
+        if present.binlog.is_of_same_log(&before.binlog) && present.binlog < before.binlog {
             let why = format!(
                 "the binlog of the source was begun anew (RESET): the task stands at {before}, and the source at {present}"
             );
@@ -388,12 +388,6 @@ impl Watch {
             self.halt.cancel();
         }
     }
-}
-
-/// Whether two files are of one log, which numbers them.
-fn is_same_log(one: &str, other: &str) -> bool {
-    let base = |file: &str| file.rsplit_once('.').map(|(base, _)| base.to_owned());
-    base(one).is_some() && base(one) == base(other)
 }
 
 /// Asks the source where it stands, so that a status shows how much is left even while much is read. For that, an error

@@ -288,10 +288,9 @@ fn judge_file(stored: Stored<'_>, log: &SourceLog) -> Result<(), Error> {
 
 /// Whether all files are older than this one, of the same name.
 fn is_ahead(position: &BinlogPosition, files: &[(String, u64)]) -> bool {
-    let base = |name: &str| name.rsplit_once('.').map(|(base, _)| base.to_owned());
     files.last().is_some_and(|(last, _)| {
-        base(last) == base(&position.file)
-            && BinlogPosition::new(last.as_str(), 0).file_number() < position.file_number()
+        let last = BinlogPosition::new(last.as_str(), 0);
+        last.is_of_same_log(position) && last.file_number() < position.file_number()
     })
 }
 

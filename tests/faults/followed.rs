@@ -79,16 +79,16 @@ impl Both {
     pub async fn write_at(&self, server: &Server, round: u32) {
         let id = round * 10;
         for followed in &self.tasks {
-            run_in(
-                server,
-                &followed.database,
-                &[
-                    &format!("INSERT INTO t (id, v, body) VALUES ({id}, {round}, 'a'), ({id} + 1, {round}, NULL)"),
-                    "UPDATE t SET v = v + 1",
-                    &format!("DELETE FROM t WHERE id = {id}"),
-                ],
-            )
-            .await;
+            server
+                .run_in(
+                    &followed.database,
+                    &[
+                        &format!("INSERT INTO t (id, v, body) VALUES ({id}, {round}, 'a'), ({id} + 1, {round}, NULL)"),
+                        "UPDATE t SET v = v + 1",
+                        &format!("DELETE FROM t WHERE id = {id}"),
+                    ],
+                )
+                .await;
         }
     }
 
@@ -161,16 +161,7 @@ pub async fn rows(server: &Server, database: &str) -> Rows {
 
 pub async fn make_database(server: &Server, database: &str) {
     server.run(&[&format!("CREATE DATABASE `{database}` CHARACTER SET utf8mb4 COLLATE utf8mb4_bin")]).await;
-    run_in(server, database, &[TABLE, "INSERT INTO t VALUES (1, 1, 'one'), (2, 2, NULL), (3, 3, 'three')"]).await;
-}
-
-pub async fn run_in(server: &Server, database: &str, statements: &[&str]) {
-    let mut session = server.connect().await;
-    session.run(&format!("USE `{database}`")).await;
-    for statement in statements {
-        session.run(statement).await;
-    }
-    session.close().await;
+    server.run_in(database, &[TABLE, "INSERT INTO t VALUES (1, 1, 'one'), (2, 2, NULL), (3, 3, 'three')"]).await;
 }
 
 pub async fn text(server: &Server, query: &str) -> String {

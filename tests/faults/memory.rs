@@ -8,6 +8,7 @@ use serde_json::Value;
 use super::support::compare::{assert_tables_equal, until_databases_equal};
 use super::support::ferrymaster::Ferrymaster;
 use super::support::http::task;
+use super::support::numbers::numbers;
 use super::support::servers::{Kind, PrivateServer, Role, Server};
 use super::support::wait::secs;
 
@@ -44,15 +45,8 @@ async fn one_transaction_of(kind: Kind, rows: u64) {
     ferrymaster.api.until_status(TASK, "to replicate", secs(60), |status| status["unit"] == "Sync").await;
     ferrymaster.forget_peak_memory();
     session.run("BEGIN").await;
-    let digits = "(SELECT 0 AS d UNION SELECT 1 UNION SELECT 2 UNION SELECT 3 UNION SELECT 4 UNION SELECT 5 UNION \
-                  SELECT 6 UNION SELECT 7 UNION SELECT 8 UNION SELECT 9)";
-    session
-        .run(&format!(
-            "INSERT INTO t SELECT n, n * 7, CONCAT('the name of row ', n) FROM (SELECT a.d + 10*b.d + 100*c.d + \
-             1000*e.d + 10000*f.d + 100000*g.d AS n FROM {digits} a, {digits} b, {digits} c, {digits} e, {digits} f, \
-             {digits} g) numbers WHERE n < {rows}"
-        ))
-        .await;
+    let values = "n, n * 7, CONCAT('the name of row ', n)";
+    session.run(&format!("INSERT INTO t SELECT {values} FROM {}", numbers(rows))).await;
     session.run("COMMIT").await;
     session.run("UPDATE t SET v = v + 1").await;
     session.close().await;

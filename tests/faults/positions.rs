@@ -7,9 +7,7 @@ use ferrymaster::model::Endpoint;
 use ferrymaster::mysql::{BinlogRequest, BinlogStart, Connection, Deadline, Purpose, open_binlog};
 use serde_json::{Value, json};
 
-use super::followed::{
-    Both, Followed, has, identity, make_database, newest_file, purge_up_to, rows, run_in, text, with_cause,
-};
+use super::followed::{Both, Followed, has, identity, make_database, newest_file, purge_up_to, rows, text, with_cause};
 use super::support::compare::until_databases_equal;
 use super::support::servers::{Kind, PrivateServer, Role, Server, unique_name};
 use super::support::wait::secs;
@@ -381,9 +379,10 @@ async fn a_session_writes_in_its_own_way(kind: Kind, settings: &str, write: &str
     let elsewhere = unique_name("elsewhere");
     make_database(&source, &elsewhere).await;
     let make = "ALTER TABLE t ADD doc JSON";
-    run_in(&source, &elsewhere, &[make, settings, write]).await;
+    source.run_in(&elsewhere, &[make, settings, write]).await;
     for followed in &both.tasks {
-        run_in(&source, &followed.database, &[make, "UPDATE t SET doc = '{\"a\": \"some text\", \"b\": [1, 2, 3]}'"])
+        source
+            .run_in(&followed.database, &[make, "UPDATE t SET doc = '{\"a\": \"some text\", \"b\": [1, 2, 3]}'"])
             .await;
     }
     both.write(2).await;
@@ -393,7 +392,7 @@ async fn a_session_writes_in_its_own_way(kind: Kind, settings: &str, write: &str
         before.push(rows(&target, &followed.database).await);
     }
     for followed in &both.tasks {
-        run_in(&source, &followed.database, &[settings, write]).await;
+        source.run_in(&followed.database, &[settings, write]).await;
     }
     both.write(3).await;
     let errors = both.must_have_refused(&vec![code; both.tasks.len()], &before).await;
@@ -420,7 +419,7 @@ async fn a_statement_from_elsewhere_is_not_passed_over(kind: Kind) {
     let elsewhere = source.create_database("elsewhere").await;
     let database = both.tasks[0].database.clone();
     let before = rows(&target, &database).await;
-    run_in(&source, &elsewhere, &[STATEMENT, &format!("UPDATE `{database}`.t SET v = 78 WHERE id = 3")]).await;
+    source.run_in(&elsewhere, &[STATEMENT, &format!("UPDATE `{database}`.t SET v = 78 WHERE id = 3")]).await;
     let errors = both.must_have_refused(&[UNSUPPORTED], &[before]).await;
     has(&errors[0], &["UPDATE", "binlog_format"]);
     assert!(errors[0]["hint"].as_str().unwrap().contains("ignore_sql"), "{}", errors[0]);
@@ -430,7 +429,7 @@ async fn a_statement_from_elsewhere_is_not_passed_over(kind: Kind) {
     followed.body["table_migrate_rule"][0]["binlog_filter_rule"] = json!(["by-hand"]);
     let body = json!({ "task": followed.body });
     both.ferrymaster.api.put("/api/v1/tasks/by-gtid", &body).await.expect(200);
-    run_in(&target, &database, &["UPDATE t SET v = 78 WHERE id = 3"]).await;
+    target.run_in(&database, &["UPDATE t SET v = 78 WHERE id = 3"]).await;
     both.write(2).await;
     both.start().await;
     both.until_equal().await;

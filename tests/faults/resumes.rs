@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use super::support::compare::until_databases_equal;
 use super::support::ferrymaster::{Ferrymaster, Start};
 use super::support::http::{source, task};
+use super::support::numbers::numbers;
 use super::support::servers::{Kind, Role, Server};
 use super::support::wait::secs;
 
@@ -32,19 +33,16 @@ impl Half {
     async fn copied(kind: Kind, columns: &str, values: &str, batches: u32) -> Self {
         let (source, target) = (Server::shared(kind, Role::Source), Server::shared(kind, Role::Target));
         let database = source.create_database("half").await;
-        let mut session = source.connect().await;
-        session.run(&format!("USE `{database}`")).await;
-        session.run(&format!("CREATE TABLE wide ({columns}) ENGINE=InnoDB")).await;
-        let digit = "(SELECT 0 AS d UNION SELECT 1 UNION SELECT 2 UNION SELECT 3 UNION SELECT 4 UNION SELECT 5 UNION \
-                     SELECT 6 UNION SELECT 7 UNION SELECT 8 UNION SELECT 9)";
-        session
-            .run(&format!(
-                "INSERT INTO wide SELECT {values} FROM (SELECT a.d + 10*b.d + 100*c.d + 1000*e.d AS n FROM {digit} a, \
-                 {digit} b, {digit} c, {digit} e) numbers WHERE n < {ROWS}"
-            ))
+        source
+            .run_in(
+                &database,
+                &[
+                    &format!("CREATE TABLE wide ({columns}) ENGINE=InnoDB"),
+                    &format!("INSERT INTO wide SELECT {values} FROM {}", numbers(ROWS)),
+                    "ANALYZE TABLE wide",
+                ],
+            )
             .await;
-        session.run("ANALYZE TABLE wide").await;
-        session.close().await;
         let doomed = start(&format!("{}={batches}*off->return(kill)", FaultPoint::AfterBatchCommit.name())).await;
         let mut half = Self { source, target, database, doomed, identity: 0, copied: 0 };
         half.ask_for_all().await;
@@ -79,12 +77,7 @@ impl Half {
 
     /// What the source does while nobody looks.
     async fn meanwhile(&self, statements: &[&str]) {
-        let mut session = self.source.connect().await;
-        session.run(&format!("USE `{}`", self.database)).await;
-        for statement in statements {
-            session.run(statement).await;
-        }
-        session.close().await;
+        self.source.run_in(&self.database, statements).await;
     }
 
     /// Starts again, to be killed once more after some batches.

@@ -3,19 +3,14 @@
 
 use super::migration::{Migration, TASK};
 use super::support::http::task;
+use super::support::numbers::numbers;
 use super::support::servers::Kind::{Mariadb, Mysql};
 use super::support::servers::{Kind, PrivateServer};
 use super::support::wait::secs;
 
-const DIGITS: &str = "(SELECT 0 AS d UNION SELECT 1 UNION SELECT 2 UNION SELECT 3 UNION SELECT 4 UNION SELECT 5 UNION \
-                      SELECT 6 UNION SELECT 7 UNION SELECT 8 UNION SELECT 9)";
-
 /// `INSERT INTO table SELECT values FROM …`, with n from 0 to below `rows`.
 fn fill(table: &str, values: &str, rows: u64) -> String {
-    format!(
-        "INSERT INTO {table} SELECT {values} FROM (SELECT a.d + 10*b.d + 100*c.d + 1000*e.d + 10000*f.d AS n FROM \
-         {DIGITS} a, {DIGITS} b, {DIGITS} c, {DIGITS} e, {DIGITS} f) numbers WHERE n < {rows}"
-    )
+    format!("INSERT INTO {table} SELECT {values} FROM {}", numbers(rows))
 }
 
 /// How often changes had to be applied one by one.

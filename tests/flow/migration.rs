@@ -47,12 +47,7 @@ impl Migration {
 
     /// Runs statements inside the source's database.
     pub async fn write(&self, statements: &[&str]) {
-        let mut session = self.source.connect().await;
-        session.run(&format!("USE `{}`", self.database)).await;
-        for statement in statements {
-            session.run(statement).await;
-        }
-        session.close().await;
+        self.source.run_in(&self.database, statements).await;
     }
 
     pub async fn until_replicating(&self) {

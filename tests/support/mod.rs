@@ -13,6 +13,7 @@
 pub mod compare;
 pub mod ferrymaster;
 pub mod http;
+pub mod numbers;
 pub mod proxy;
 pub mod random;
 pub mod servers;

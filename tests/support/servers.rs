@@ -96,6 +96,12 @@ impl Server {
         session.close().await;
     }
 
+    /// The same, inside of a database.
+    pub async fn run_in(&self, database: &str, statements: &[&str]) {
+        let inside = format!("USE `{database}`");
+        self.run(&[&[&*inside], statements].concat()).await;
+    }
+
     /// Makes a database that no other test has. `label` is for whoever looks at the server.
     pub async fn create_database(&self, label: &str) -> String {
         let name = unique_name(label);

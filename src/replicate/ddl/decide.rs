@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use super::judge::Judge;
 use crate::binlog::QueryEvent;
 use crate::catalogue::{Catalogue, Settings};
-use crate::ddl::{Meaning, Named, Parsed};
+use crate::ddl::{Meaning, Named, Parsed, may_name};
 use crate::filter::{EventKind, Filter, Verdict};
 use crate::ledger::StructureChange;
 use crate::model::TableName;
@@ -85,18 +85,10 @@ fn databases_of<'a>(
     catalogue: &'a Catalogue,
     rules: &Rules<'_>,
 ) -> BTreeSet<&'a str> {
-    let is_letter = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'$';
-    let is_named = |database: &str| {
-        // A name of other letters may be written in another character set.
-        !database.bytes().all(is_letter)
-            || text
-                .split(|letter: char| !u8::try_from(letter).is_ok_and(is_letter))
-                .any(|word| word.eq_ignore_ascii_case(database))
-    };
     let known = catalogue.databases().map(|(database, _)| database);
     let mut databases: BTreeSet<&str> = known
         .chain(catalogue.tables().map(|(table, _)| table.schema.as_str()))
-        .filter(|database| rules.filter.keeps_schema(database) && is_named(database))
+        .filter(|database| rules.filter.keeps_schema(database) && may_name(text, database))
         .collect();
     if query.schema.is_empty() || rules.filter.keeps_schema(&query.schema) {
         databases.insert(&query.schema);

@@ -9,21 +9,19 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::binlog::{EventBody, QueryEvent};
-use crate::ddl::{Meaning, Named, parse};
+use crate::ddl::{Meaning, Named, may_name, parse};
 use crate::ledger::LaneSession;
 use crate::model::{Endpoint, SourcePosition, TableName};
 use crate::mysql::{BinlogStart, Deadline};
 use crate::replicate::ddl::environment::SourceFacts;
 use crate::replicate::pulse::Pulse;
-use crate::replicate::reader;
-use crate::replicate::{self};
+use crate::replicate::{self, reader};
 use crate::worker::error::Error;
+use crate::worker::replication::FATAL_OF_STREAM;
 
 const OPEN_PATIENCE: Duration = Duration::from_secs(30);
 /// `wait_timeout` of the control session is 60 s.
 const KEEPALIVE: Duration = Duration::from_secs(20);
-/// "Could not find first log file name", "the master has purged": what the log held there is not to be known.
-const LOG_IS_GONE: u16 = 1236;
 
 /// What to read.
 pub struct Stretch<'a> {
@@ -67,8 +65,10 @@ pub async fn changed(
                 None => return Err(Error::Stopped),
             },
         };
-        if let EventBody::Query(query) = &placed.event.body {
-            changed.extend(tables.iter().filter(|table| names(query, table, stretch.facts)).cloned());
+        if let EventBody::Query(query) = &placed.event.body
+            && let Some(text) = changing(query, stretch.facts)
+        {
+            changed.extend(tables.iter().filter(|table| may_concern(&text, &query.schema, table)).cloned());
         }
         if placed.end >= stretch.until.binlog {
             break;
@@ -80,43 +80,31 @@ pub async fn changed(
     Ok(Some(changed))
 }
 
+/// What the log held there is not to be known.
 fn is_gone(error: &replicate::Error) -> bool {
-    matches!(error, replicate::Error::Source { cause, .. } if cause.server_code() == Some(LOG_IS_GONE))
+    matches!(error, replicate::Error::Source { cause, .. } if cause.server_code() == Some(FATAL_OF_STREAM))
 }
 
-/// Whether a statement may be about the table: it is one of those that change something, and has the table's name
-/// among its words, or its database's in a statement about databases.
-fn names(query: &QueryEvent, table: &TableName, facts: &SourceFacts) -> bool {
+/// The statement's text, if it may change tables. By far most are marks of transactions.
+fn changing(query: &QueryEvent, facts: &SourceFacts) -> Option<String> {
     if matches!(&*query.sql, b"BEGIN" | b"COMMIT") {
-        return false;
+        return None;
     }
     let text = String::from_utf8_lossy(&query.sql);
-    let parsed = parse(&text, &facts.context(query));
-    if matches!(
-        parsed.meaning,
+    match parse(&text, &facts.context(query)).meaning {
         Meaning::Named(
-            Named::Transaction(_) | Named::Maintenance { .. } | Named::Account { .. } | Named::Session { .. }
-        )
-    ) {
-        return false;
+            Named::Transaction(_) | Named::Maintenance { .. } | Named::Account { .. } | Named::Session { .. },
+        ) => None,
+        _ => Some(text.into_owned()),
     }
-    may_concern(&text, &query.schema, table)
 }
 
 /// Whether the table's name is among the words of a statement that ran in `session_schema`, or its database's in one
 /// about databases. Errs on the side of yes.
 fn may_concern(text: &str, session_schema: &str, table: &TableName) -> bool {
-    let has = |name: &str| {
-        let words = || text.split(|letter: char| !u8::try_from(letter).is_ok_and(is_name_byte));
-        // Names of other letters may be written in another character set, or quoted with doubled quotes.
-        !name.bytes().all(is_name_byte) || words().any(|word| word.eq_ignore_ascii_case(name))
-    };
+    let has = |name: &str| may_name(text, name);
     let in_its_schema = session_schema.eq_ignore_ascii_case(&table.schema) || has(&table.schema);
     in_its_schema && (has(&table.table) || has("database") || has("schema"))
-}
-
-fn is_name_byte(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'$'
 }
 
 #[cfg(test)]

@@ -21,6 +21,7 @@ use crate::model::TableName;
 use crate::model::report::LoadProgress;
 use crate::model::subtask::{OnDuplicate, SubtaskConfig};
 use crate::mysql::Deadline;
+use crate::route::Router;
 use crate::worker::error::Error;
 use crate::worker::opening::{Opened, our_clock_us};
 use crate::worker::progress::Progress;
@@ -176,27 +177,13 @@ impl Pass<'_> {
 
     fn making(&self, table: &SourceTable) -> Result<Making, Error> {
         let target = self.route(&table.name)?;
-        let router = Arc::clone(&self.opened.router);
-        let route = move |name: &TableName| {
-            if name.table.is_empty() {
-                let schema = router.route_schema(&name.schema).unwrap_or_else(|_| name.schema.clone());
-                return TableName::new(schema, "");
-            }
-            router.route_table(name).unwrap_or_else(|_| name.clone())
-        };
-        making(table, &target, route, &self.opened.sides)
+        making(table, &target, |name| routed(&self.opened.router, name), &self.opened.sides)
     }
 
     async fn make_databases(&mut self, structures: &SourceStructures, deadline: Deadline) -> Result<(), Error> {
         let router = Arc::clone(&self.opened.router);
         let filter = Arc::clone(&self.opened.filter);
-        let route = |name: &TableName| {
-            if name.table.is_empty() {
-                let schema = router.route_schema(&name.schema).unwrap_or_else(|_| name.schema.clone());
-                return TableName::new(schema, "");
-            }
-            router.route_table(name).unwrap_or_else(|_| name.clone())
-        };
+        let route = |name: &TableName| routed(&router, name);
         let databases: BTreeMap<String, DatabaseDefaults> =
             target_databases(structures, route, |schema| filter.keeps_whole_schema(schema))
                 .into_iter()
@@ -374,6 +361,15 @@ impl Pass<'_> {
             ..LoadProgress::default()
         });
     }
+}
+
+/// Where a name in a definition goes; one without a table is a database. What no rule fits stays as it is.
+fn routed(router: &Router, name: &TableName) -> TableName {
+    if name.table.is_empty() {
+        let schema = router.route_schema(&name.schema).unwrap_or_else(|_| name.schema.clone());
+        return TableName::new(schema, "");
+    }
+    router.route_table(name).unwrap_or_else(|_| name.clone())
 }
 
 /// A table that several go to is made by whoever knows what it looks like.

@@ -27,14 +27,9 @@ impl Remainder {
         self.copied.iter().map(|range| range.bytes).sum()
     }
 
-    /// The snapshots that rows were read from.
-    pub fn snapshots(&self) -> impl Iterator<Item = u32> {
-        self.copied.iter().map(|range| range.snapshot)
-    }
-
-    /// The oldest of them.
+    /// The oldest of the snapshots that rows were read from.
     pub fn oldest<'a>(&self, snapshots: &'a [Snapshot]) -> Option<&'a Snapshot> {
-        let number = self.snapshots().min()?;
+        let number = self.copied.iter().map(|range| range.snapshot).min()?;
         snapshots.iter().find(|snapshot| snapshot.number == number)
     }
 }

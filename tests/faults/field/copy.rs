@@ -4,8 +4,9 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use super::site::{Site, TASK, numbers, run_in};
+use super::site::{Site, TASK};
 use crate::support::http::task;
+use crate::support::numbers::numbers;
 use crate::support::proxy::Mode;
 use crate::support::servers::{Kind, PrivateServer, Role, Server};
 use crate::support::wait::{secs, until, until_true};
@@ -47,7 +48,7 @@ async fn does_not_freeze(kind: Kind) {
     })
     .await;
     let begun = Instant::now();
-    run_in(&site.source, &site.database, &["ALTER TABLE other ADD COLUMN c1 INT"]).await;
+    site.source.run_in(&site.database, &["ALTER TABLE other ADD COLUMN c1 INT"]).await;
     let altered = begun.elapsed();
     let status = site.api().subtask_status(TASK).await;
     assert_eq!(status["unit"], "Load", "the ALTER waited for the end of the copy, {altered:?}: {status}");
@@ -182,7 +183,7 @@ async fn stopping_one_of_two_copies_of_a_source_moves_neither_the_source_nor_the
     let second = site.source.create_database("case").await;
     for database in [&site.database, &second] {
         let rows = format!("INSERT INTO t SELECT n, n FROM {}", numbers(12_000));
-        run_in(&site.source, database, &["CREATE TABLE t (id INT PRIMARY KEY, v INT)", &rows, "ANALYZE TABLE t"]).await;
+        site.source.run_in(database, &["CREATE TABLE t (id INT PRIMARY KEY, v INT)", &rows, "ANALYZE TABLE t"]).await;
     }
     let (one, other) = (site.proxy_to_target(), site.proxy_to_target());
     one.set(Mode::Delay(SLOW));

@@ -2,7 +2,8 @@
 
 use ferrymaster::faults::FaultPoint;
 
-use super::site::{Site, TASK, numbers};
+use super::site::{Site, TASK};
+use crate::support::numbers::numbers;
 use crate::support::random::Random;
 use crate::support::servers::{Kind, PrivateServer, Role, Server, Session};
 use crate::support::wait::{secs, until};

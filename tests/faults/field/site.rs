@@ -57,12 +57,12 @@ impl Site {
 
     /// Runs statements inside the source's database.
     pub async fn write(&self, statements: &[&str]) {
-        run_in(&self.source, &self.database, statements).await;
+        self.source.run_in(&self.database, statements).await;
     }
 
     /// Runs statements inside the target's database.
     pub async fn write_at_target(&self, statements: &[&str]) {
-        run_in(&self.target, &self.database, statements).await;
+        self.target.run_in(&self.database, statements).await;
     }
 
     pub fn task(&self) -> Value {
@@ -134,29 +134,10 @@ impl Site {
     }
 }
 
-pub async fn run_in(server: &Server, database: &str, statements: &[&str]) {
-    let mut session = server.connect().await;
-    session.run(&format!("USE `{database}`")).await;
-    for statement in statements {
-        session.run(statement).await;
-    }
-    session.close().await;
-}
-
 /// `{db}` in the query is the database.
 pub async fn value_in<T: FromValue + Send + 'static>(server: &Server, database: &str, query: &str) -> T {
     let mut session = server.connect().await;
     let value = session.value(&query.replace("{db}", &format!("`{database}`"))).await;
     session.close().await;
     value
-}
-
-/// `SELECT n` for each n from 0 to below `count`, at most a million, as a table expression named `numbers`.
-pub fn numbers(count: u64) -> String {
-    let digit = "(SELECT 0 AS d UNION SELECT 1 UNION SELECT 2 UNION SELECT 3 UNION SELECT 4 UNION SELECT 5 UNION \
-                 SELECT 6 UNION SELECT 7 UNION SELECT 8 UNION SELECT 9)";
-    format!(
-        "(SELECT n FROM (SELECT a.d + 10*b.d + 100*c.d + 1000*e.d + 10000*f.d + 100000*g.d AS n FROM {digit} a, \
-         {digit} b, {digit} c, {digit} e, {digit} f, {digit} g) hundreds WHERE n < {count}) numbers"
-    )
 }

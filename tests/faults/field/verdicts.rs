@@ -2,8 +2,9 @@
 
 use serde_json::{Value, json};
 
-use super::site::{Site, TASK, numbers};
+use super::site::{Site, TASK};
 use crate::support::http::task;
+use crate::support::numbers::numbers;
 use crate::support::servers::{Kind, PrivateServer, Role, Server};
 use crate::support::wait::{secs, until_true};
 
