@@ -76,6 +76,12 @@ fault_points! {
     AfterDdlRecorded = "after-ddl-recorded",
     /// A structure that a passed-over statement changed is about to be saved.
     BeforeStructureSaved = "before-structure-saved",
+    /// A prepared XA transaction is read, and not noted in the ledger.
+    BeforePreparedNoted = "before-prepared-noted",
+    /// A prepared XA transaction is noted in the ledger, and its end is not yet passed.
+    AfterPreparedNoted = "after-prepared-noted",
+    /// The rows of a prepared XA transaction that is committed now are about to be read again.
+    BeforePreparedReadAgain = "before-prepared-read-again",
     /// All lanes are empty, and the last low-water is not written.
     BeforeLastLowWater = "before-last-low-water",
     /// A worker is about to report to the master.

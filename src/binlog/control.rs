@@ -1,6 +1,7 @@
 //! Small events about the binlog itself and about how transactions end.
 
 use std::fmt;
+use std::str::FromStr;
 
 use bytes::Bytes;
 
@@ -102,6 +103,25 @@ impl XaId {
         let global = body.slice_ref(cursor.bytes(global_length as usize, "the XA id's first part")?);
         let branch = body.slice_ref(cursor.bytes(branch_length as usize, "the XA id's second part")?);
         Ok(Self { format, global, branch })
+    }
+}
+
+impl FromStr for XaId {
+    type Err = ();
+
+    /// Reads what [`Self`] prints, as both servers write it into their logs: `X'6774',X'62',1`.
+    fn from_str(text: &str) -> Result<Self, ()> {
+        let mut parts = text.split(',').map(str::trim);
+        let mut part = || -> Option<Bytes> {
+            let hex = parts.next()?.strip_prefix(['X', 'x'])?.strip_prefix('\'')?.strip_suffix('\'')?;
+            let digits: Vec<u8> =
+                hex.chars().map(|digit| digit.to_digit(16).map(|digit| digit as u8)).collect::<Option<_>>()?;
+            let (pairs, []) = digits.as_chunks::<2>() else { return None };
+            Some(pairs.iter().map(|[high, low]| high << 4 | low).collect())
+        };
+        let (global, branch) = (part().ok_or(())?, part().ok_or(())?);
+        let format = parts.next().and_then(|format| format.parse().ok()).ok_or(())?;
+        parts.next().is_none().then_some(Self { format, global, branch }).ok_or(())
     }
 }
 
@@ -220,6 +240,11 @@ mod tests {
         let prepare = XaPrepare::parse(&mut Cursor::new(EventType::XA_PREPARE, &body, 19), &body).unwrap();
         assert!(!prepare.one_phase);
         assert_eq!(prepare.xid.to_string(), "X'6774',X'62',1");
+        assert_eq!("X'6774',X'62',1".parse(), Ok(prepare.xid.clone()));
+        assert_eq!("x'6774', X'',4294967295".parse::<XaId>().unwrap().to_string(), "X'6774',X'',4294967295");
+        for wrong in ["", "'gt','b',1", "X'6774',X'62'", "X'677',X'62',1", "X'6774',X'62',1,1", "X'67é4',X'62',1"] {
+            assert!(wrong.parse::<XaId>().is_err(), "{wrong}");
+        }
         let long = Bytes::from_static(b"\0\x01\0\0\0\x41\0\0\0\0\0\0\0");
         assert!(XaPrepare::parse(&mut Cursor::new(EventType::XA_PREPARE, &long, 19), &long).is_err());
     }

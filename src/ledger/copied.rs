@@ -1,6 +1,11 @@
 //! What the copy has done: snapshots with their positions, tables, and key ranges of tables.
 
+use std::borrow::Cow;
+
+use serde::{Deserialize, Serialize};
+
 use super::error::Error;
+use super::prepared::PreparedTransaction;
 use super::tables;
 use super::takeover::Ledger;
 use crate::model::{SourcePosition, TableName};
@@ -11,6 +16,21 @@ use crate::mysql::{Connection, Deadline, Row, string_literal};
 pub struct Snapshot {
     pub number: u32,
     pub position: SourcePosition,
+    /// What the source had prepared (XA) and not ended at that position.
+    pub prepared: Vec<PreparedTransaction>,
+}
+
+/// As it is written.
+#[derive(Debug, Serialize, Deserialize)]
+struct SnapshotLine<'a> {
+    #[serde(flatten)]
+    position: Cow<'a, SourcePosition>,
+    #[serde(default, skip_serializing_if = "is_empty")]
+    prepared: Cow<'a, [PreparedTransaction]>,
+}
+
+fn is_empty(prepared: &[PreparedTransaction]) -> bool {
+    prepared.is_empty()
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -99,12 +119,14 @@ fn optional(text: Option<&str>) -> String {
 
 impl Ledger {
     pub fn snapshot_statement(&self, snapshot: &Snapshot) -> Result<String, Error> {
+        let line =
+            SnapshotLine { position: Cow::Borrowed(&snapshot.position), prepared: Cow::Borrowed(&snapshot.prepared) };
         Ok(format!(
             "REPLACE INTO {} (ledger_id, number, position) VALUES ({}, {}, {})",
             self.table(tables::SNAPSHOT),
             self.id_literal(),
             snapshot.number,
-            string_literal(&self.write_json(&snapshot.position)?)
+            string_literal(&self.write_json(&line)?)
         ))
     }
 
@@ -170,9 +192,12 @@ pub async fn read_snapshots(
     let failed = |cause| Error::Database { doing: "read", id: ledger.id(), cause };
     rows.iter()
         .map(|row| {
+            let line = row.text("position").map_err(failed)?;
+            let line: SnapshotLine<'_> = ledger.read_json(&line, "a snapshot's position")?;
             Ok(Snapshot {
                 number: row.number("number").map_err(failed)?,
-                position: ledger.read_json(&row.text("position").map_err(failed)?, "a snapshot's position")?,
+                position: line.position.into_owned(),
+                prepared: line.prepared.into_owned(),
             })
         })
         .collect()

@@ -156,6 +156,12 @@ impl Inherited {
         self.unread.remove(id)
     }
 
+    /// One that this run has applied beside its lanes, under this number.
+    pub fn add(&mut self, id: TransactionId, number: u64) {
+        self.all.insert(id);
+        self.passed(number);
+    }
+
     /// One of them was passed over under this number.
     pub fn passed(&mut self, number: u64) {
         self.last = self.last.max(number);

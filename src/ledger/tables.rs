@@ -15,8 +15,9 @@ pub const TABLE: &str = "ferrymaster_table";
 pub const RANGE: &str = "ferrymaster_range";
 pub const STRUCTURE: &str = "ferrymaster_structure";
 pub const ANNOUNCED: &str = "ferrymaster_announced_ddl";
+pub const PREPARED: &str = "ferrymaster_prepared";
 
-pub const ALL: [&str; 7] = [RUN, LANE, SNAPSHOT, TABLE, RANGE, STRUCTURE, ANNOUNCED];
+pub const ALL: [&str; 8] = [RUN, LANE, SNAPSHOT, TABLE, RANGE, STRUCTURE, ANNOUNCED, PREPARED];
 
 /// `` `schema`.`table` `` for one of the names above.
 pub fn qualified(meta_schema: &str, table: &str) -> String {
@@ -70,7 +71,7 @@ pub async fn make(
 const ID: &str = "ledger_id CHAR(36) CHARACTER SET ascii COLLATE ascii_bin NOT NULL";
 const NAMES: &str = "source_schema VARCHAR(64) NOT NULL, source_table VARCHAR(64) NOT NULL";
 
-fn definitions() -> [(&'static str, String); 7] {
+fn definitions() -> [(&'static str, String); 8] {
     [
         (
             RUN,
@@ -120,5 +121,12 @@ fn definitions() -> [(&'static str, String); 7] {
             ),
         ),
         (ANNOUNCED, format!("{ID} PRIMARY KEY, announced MEDIUMTEXT NOT NULL")),
+        (
+            PREPARED,
+            format!(
+                "{ID}, xid VARCHAR(300) CHARACTER SET ascii COLLATE ascii_bin NOT NULL, place MEDIUMTEXT NOT NULL, \
+                 PRIMARY KEY (ledger_id, xid)"
+            ),
+        ),
     ]
 }

@@ -7,6 +7,7 @@ use std::time::Duration;
 use super::announced::AnnouncedDdl;
 use super::copied::{CopiedRange, CopiedTable, Snapshot};
 use super::error::Error;
+use super::prepared::{self, PreparedTransaction};
 use super::progress::{AppliedSet, LaneLine};
 use super::structures::SavedStructure;
 use super::{CONTROL_LANE, announced, copied, structures, tables};
@@ -91,6 +92,7 @@ pub struct Found {
     pub ranges: Vec<CopiedRange>,
     pub structures: Vec<SavedStructure>,
     pub announced: Option<AnnouncedDdl>,
+    pub prepared: Vec<PreparedTransaction>,
 }
 
 impl Ledger {
@@ -170,7 +172,7 @@ impl Ledger {
     pub fn restart_statements(&self, generation: Generation) -> Vec<String> {
         let id = self.id_literal();
         let mut statements: Vec<String> =
-            [tables::SNAPSHOT, tables::TABLE, tables::RANGE, tables::STRUCTURE, tables::ANNOUNCED]
+            [tables::SNAPSHOT, tables::TABLE, tables::RANGE, tables::STRUCTURE, tables::ANNOUNCED, tables::PREPARED]
                 .into_iter()
                 .map(|table| format!("DELETE FROM {} WHERE ledger_id = {id}", self.table(table)))
                 .collect();
@@ -300,6 +302,7 @@ impl Ledger {
             ranges: copied::read_ranges(self, connection, deadline).await?,
             structures: structures::read(self, connection, deadline).await?,
             announced: announced::read(self, connection, deadline).await?,
+            prepared: prepared::read(self, connection, deadline).await?,
         })
     }
 

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use super::{Generation, LedgerId, SourcePosition, SubtaskId, TableName};
+use super::{BinlogPosition, Generation, LedgerId, SourcePosition, SubtaskId, TableName};
 use crate::error::Fault;
 
 /// The state of a subtask's run on a worker. The allowed moves stand in `worker::run`.
@@ -175,6 +175,12 @@ pub struct SyncProgress {
     /// A DDL that is being applied now.
     pub running_ddl: Option<String>,
     pub statements_passed_over: u64,
+    /// XA transactions that the source has prepared and not ended.
+    #[serde(default)]
+    pub prepared_transactions: u64,
+    /// Where the first of them begins: the binlog is needed from there on.
+    #[serde(default)]
+    pub first_prepared: Option<BinlogPosition>,
 }
 
 impl SyncProgress {

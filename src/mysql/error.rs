@@ -30,6 +30,9 @@ pub enum ErrorKind {
     Answer(Box<str>),
 }
 
+/// "Could not find first log file name", "the master has purged", and everything else that ends a binlog stream.
+pub const FATAL_OF_STREAM: u16 = 1236;
+
 impl Error {
     /// The server's error number, when it was the server that refused.
     pub fn server_code(&self) -> Option<u16> {

@@ -22,7 +22,7 @@ pub use crate::model::Flavor;
 pub use binlog::{BinlogRequest, BinlogStart, BinlogStream, RawEvent, open_binlog};
 pub use connection::{Cells, Connection, Done, RowStream};
 pub use deadline::Deadline;
-pub use error::{Error, ErrorKind};
+pub use error::{Error, ErrorKind, FATAL_OF_STREAM};
 pub use quote::{append_string, identifier, string_literal};
 pub use row::Row;
 pub use server::Server;

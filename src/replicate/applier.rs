@@ -17,6 +17,7 @@ use super::floors::Floors;
 use super::keys::KeySet;
 use super::lane::{Committed, Item};
 use super::low_water::End;
+use super::prepared::{Prepared, XaRows};
 use super::pulse::Pulse;
 use super::reader::Placed;
 use super::rows::KnownTable;
@@ -69,6 +70,7 @@ pub struct Applier {
     pub inherited: Inherited,
     /// Of the first transaction read, this many parts are in the target.
     pub parts_applied: u32,
+    pub prepared: Prepared,
     pub state: State,
 }
 
@@ -116,7 +118,11 @@ pub(super) struct Current {
     pub standalone: bool,
     /// A BEGIN was seen, or the event itself began it.
     pub begun: bool,
-    /// Has rows of this task that a later ROLLBACK could not take back.
+    /// Where its first event begins.
+    pub begins: BinlogPosition,
+    /// Of a distributed transaction: how its rows are taken.
+    pub xa: Option<XaRows>,
+    /// A DDL that is logged in two phases.
     pub alter: Option<crate::binlog::AlterPhase>,
 }
 
@@ -128,6 +134,7 @@ impl Applier {
         mut events: mpsc::Receiver<Result<Placed, Error>>,
         stop: CancellationToken,
     ) -> (Self, Result<(), Error>) {
+        self.tell_of_prepared();
         let outcome = self.follow(&mut events, &stop).await;
         (self, outcome)
     }
@@ -198,7 +205,7 @@ impl Applier {
         self.follow_event(event, &end, stop).await
     }
 
-    async fn follow_event(
+    pub(super) async fn follow_event(
         &mut self,
         event: Event,
         end: &BinlogPosition,
@@ -215,6 +222,9 @@ impl Applier {
                     current.standalone = gtid.flags.standalone();
                     current.begun = !gtid.flags.standalone();
                     current.alter = gtid.alter;
+                }
+                if gtid.flags.prepared_xa() {
+                    self.begin_xa();
                 }
             }
             EventBody::TableMap(map) => {
@@ -279,12 +289,10 @@ impl Applier {
     /// Begins a transaction. Its id is the GTID, or the place where it begins, which is the same when it is read
     /// again.
     fn begin(&mut self, gtid: Option<Gtid>, end: &BinlogPosition, event_size: u32) {
+        let begins = BinlogPosition::new(&*end.file, end.offset.saturating_sub(u64::from(event_size)));
         let id = match &gtid {
             Some(gtid) => gtid_id(gtid),
-            None => TransactionId {
-                origin: format!("@{}", end.file).into(),
-                number: end.offset.saturating_sub(u64::from(event_size)),
-            },
+            None => TransactionId { origin: format!("@{}", begins.file).into(), number: begins.offset },
         };
         let is_applied = self.inherited.holds(&id);
         self.state.current = Some(Current {
@@ -296,6 +304,8 @@ impl Applier {
             is_streaming: false,
             standalone: false,
             begun: false,
+            begins,
+            xa: None,
             alter: None,
         });
         self.state.keys.clear();

@@ -69,6 +69,18 @@ pub enum Error {
     /// A DDL was under way when an earlier run ended, and it cannot be told whether it was applied.
     #[error("it cannot be told whether the DDL at {position} was applied before the crash: {statement}")]
     UndecidedDdl { statement: String, position: String },
+    /// Its XA PREPARE stands before what the task has read, so its rows were not seen.
+    #[error("the XA transaction {xid}, committed at {position}, was prepared before the place that the task began at")]
+    PreparedUnknown { xid: String, position: String },
+    #[error("the XA transaction {xid}, committed at {position}, cannot be read again from {begins}: {why}")]
+    PreparedGone {
+        xid: String,
+        begins: BinlogPosition,
+        position: String,
+        why: String,
+        #[source]
+        cause: Option<mysql::Error>,
+    },
     #[error(transparent)]
     Ledger(#[from] ledger::Error),
     #[error("{0}")]
@@ -123,7 +135,9 @@ impl Error {
             | Self::DdlRefused { position, .. }
             | Self::TargetTable { position, .. }
             | Self::LostCascade { position, .. }
-            | Self::UndecidedDdl { position, .. } => Some(position),
+            | Self::UndecidedDdl { position, .. }
+            | Self::PreparedUnknown { position, .. }
+            | Self::PreparedGone { position, .. } => Some(position),
             Self::Source { .. } | Self::UnknownCollation { .. } | Self::Ledger(_) | Self::Route(_) | Self::Stopped => {
                 None
             }

@@ -152,6 +152,11 @@ impl KeySet {
         keys
     }
 
+    /// Puts back what was taken out of an earlier set.
+    pub fn put(&mut self, keys: Vec<ConflictKey>) {
+        self.keys = keys;
+    }
+
     pub fn clear(&mut self) {
         self.keys.clear();
     }

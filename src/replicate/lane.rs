@@ -388,13 +388,20 @@ impl Lane {
         let sql = self.session.progress_statement(Some((&low_water, &applied)))?;
         let position = || group.last().map(|transaction| transaction.position.clone()).unwrap_or_default();
         let failed = |doing| move |cause| Error::Target { doing, position: String::new(), cause };
-        let done = self
+        let ended = group.iter().filter_map(|transaction| transaction.ends_prepared.as_deref());
+        let mut packet = String::new();
+        for xid in ended {
+            packet.push_str(&self.session.ledger().forget_prepared_statement(xid));
+            packet.push_str("; ");
+        }
+        packet.push_str(&sql);
+        let mut done = self
             .session
             .connection()
-            .run(sql, "writing the lane's line", deadline)
+            .run_many(packet.as_bytes(), "writing the lane's line", deadline)
             .await
             .map_err(failed("write progress to"))?;
-        self.session.check_fence(&done)?;
+        self.session.check_fence(&done.pop().unwrap_or_default())?;
         FaultPoint::BeforeLaneCommit.reach();
         self.session.connection().run("COMMIT", "committing", deadline).await.map_err(|cause| Error::Target {
             doing: "commit to",

@@ -9,7 +9,7 @@
 //! 4. [`lane`]s put what waits into groups ([`merge`]), and commit each group together with the lane's ledger line;
 //! 5. [`low_water`] knows up to where everything is done.
 //!
-//! A DDL is a barrier: all lanes are empty while `ddl` announces, runs and records it.
+//! What the source has only prepared (XA) waits as a note in the ledger (`prepared`). A DDL is a barrier: all lanes are empty while `ddl` announces, runs and records it.
 //! Never here: opening and closing runs, retries of a run; see the worker.
 
 pub mod applier;
@@ -24,6 +24,7 @@ pub mod low_water;
 pub mod merge;
 mod multiset;
 pub mod packet;
+pub mod prepared;
 pub mod pulse;
 mod query;
 pub mod reader;

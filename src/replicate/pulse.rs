@@ -136,6 +136,13 @@ impl Pulse {
         self.inner.lock().progress.running_ddl = statement;
     }
 
+    /// How many XA transactions are prepared at the source, and where the first of them begins.
+    pub(super) fn set_prepared(&self, prepared: Option<(u64, BinlogPosition)>) {
+        let mut inner = self.inner.lock();
+        (inner.progress.prepared_transactions, inner.progress.first_prepared) =
+            prepared.map_or((0, None), |(count, first)| (count, Some(first)));
+    }
+
     /// Something was passed over that an operator would want to know of.
     pub(super) fn note(&self, notice: String) {
         tracing::info!("{notice}");

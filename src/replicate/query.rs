@@ -9,7 +9,7 @@ use super::ddl::apply::{self, Ddl};
 use super::ddl::decide::{Decision, Rules, decide};
 use super::error::Error;
 use super::low_water::End;
-use crate::binlog::{AlterPhase, EventHeader, QueryEvent, XaPrepare};
+use crate::binlog::{AlterPhase, EventHeader, QueryEvent};
 use crate::ddl::{Meaning, Named, Parsed, TransactionControl, is_blank, parse};
 use crate::ledger::LowWater;
 use crate::model::BinlogPosition;
@@ -37,7 +37,7 @@ impl Applier {
         let text = self.text_of(&query, end).await?;
         let parsed = parse(&text, &self.facts.context(&query));
         if let Meaning::Named(Named::Transaction(control)) = &parsed.meaning {
-            return self.take_control(control, end, header.timestamp, stop).await;
+            return self.take_control(control, &parsed.text, end, header.timestamp, stop).await;
         }
         if self.is_no_more_than_a_mark(&parsed) {
             return self.end_standalone(end, header.timestamp, stop).await;
@@ -78,6 +78,7 @@ impl Applier {
     async fn take_control(
         &mut self,
         control: &TransactionControl,
+        text: &str,
         end: &BinlogPosition,
         timestamp: u32,
         stop: &CancellationToken,
@@ -88,7 +89,8 @@ impl Applier {
             .as_ref()
             .is_some_and(|current| current.is_streaming || !current.transaction.changes.is_empty());
         match control {
-            TransactionControl::Begin | TransactionControl::XaStart { .. } => self.mark_begun(),
+            TransactionControl::Begin => self.mark_begun(),
+            TransactionControl::XaStart { .. } => self.begin_xa(),
             TransactionControl::Commit => return self.commit(end, timestamp, stop).await,
             TransactionControl::Savepoint(_)
             | TransactionControl::ReleaseSavepoint(_)
@@ -102,31 +104,17 @@ impl Applier {
             }
             TransactionControl::RollbackTo(_) => {}
             TransactionControl::Rollback => return self.commit(end, timestamp, stop).await,
-            // The rows of one that this task needs stopped it at its PREPARE; so this ends one of others.
-            TransactionControl::XaCommit { .. } | TransactionControl::XaRollback { .. } => {
-                return self.commit(end, timestamp, stop).await;
+            TransactionControl::XaCommit { xid, .. } => {
+                return self.end_prepared(xid.of(text), true, end, timestamp, stop).await;
+            }
+            TransactionControl::XaRollback { xid } => {
+                return self.end_prepared(xid.of(text), false, end, timestamp, stop).await;
             }
             TransactionControl::XaPrepare { .. } => {
                 return Err(self.unsupported("XA PREPARE logged as a statement".to_owned(), end));
             }
         }
         Ok(())
-    }
-
-    pub(super) async fn take_xa_prepare(
-        &mut self,
-        prepare: &XaPrepare,
-        end: &BinlogPosition,
-        timestamp: u32,
-        stop: &CancellationToken,
-    ) -> Result<(), Error> {
-        let has_rows = self.state.current.as_ref().is_some_and(|current| {
-            !current.is_applied && (current.is_streaming || !current.transaction.changes.is_empty())
-        });
-        if has_rows && !prepare.one_phase {
-            return Err(self.unsupported("a prepared XA transaction".to_owned(), end));
-        }
-        self.commit(end, timestamp, stop).await
     }
 
     /// A statement that is nothing to the target still ends its transaction.
@@ -216,6 +204,7 @@ impl Applier {
             }
         }
         self.state.flows.clear();
+        self.prepared.forget_rows();
         self.targets.forget();
         if inside {
             self.shared.set_parts(2);

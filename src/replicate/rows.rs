@@ -11,6 +11,7 @@ use super::error::Error;
 use super::floors::{ByKey, Counting};
 use super::large::LARGE_BYTES;
 use super::literal::{self, LiteralForm};
+use super::prepared::XaRows;
 use super::table::{FlowColumn, FlowParts, TableFlow, make_flow};
 use super::transaction::{Change, Image, LEFT_OUT_CHANGED, LEFT_OUT_SAME, Row, SharedValue, Transaction};
 use super::unlogged::{self, Child, is_silent};
@@ -54,7 +55,7 @@ impl Applier {
         let Some(current) = &self.state.current else {
             return Err(self.unsupported("a row outside of a transaction".to_owned(), end));
         };
-        if current.is_applied {
+        if current.is_applied || current.xa == Some(XaRows::LeftOut) {
             return Ok(());
         }
         let Some(map) = self.state.numbers.get(&rows.table_id).cloned() else {
@@ -222,6 +223,12 @@ impl Applier {
         let whole = self.limits.transaction_bytes;
         let limit = if current.is_streaming { whole.min(PIECE_BYTES) } else { whole };
         if current.transaction.weight() < limit {
+            return Ok(());
+        }
+        if current.xa == Some(XaRows::Gathered) {
+            current.xa = Some(XaRows::LeftOut);
+            current.transaction = Transaction::default();
+            self.state.keys.clear();
             return Ok(());
         }
         if !current.is_streaming {

@@ -178,6 +178,8 @@ pub struct Transaction {
     pub cells: CellText,
     /// Where it ends in the source's binlog, for messages.
     pub position: String,
+    /// The xid of a prepared transaction that this is the commit of: its note goes with the rows.
+    pub ends_prepared: Option<String>,
 }
 
 impl Transaction {

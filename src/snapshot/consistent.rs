@@ -17,9 +17,6 @@ pub struct Consistent<S> {
     pub structures: S,
 }
 
-/// How long prepared XA transactions may take to end before it is an error.
-const XA_PATIENCE: Duration = Duration::from_secs(10);
-
 /// A DDL that waits for us holds its table's metadata lock, and we would wait for that: a deadlock over two sessions,
 /// which no server finds. So we wait this long (`lock_wait_timeout`, s), let everybody go on, and try again.
 pub const STRUCTURES_LOCK_WAIT_S: u64 = 1;
@@ -85,7 +82,6 @@ pub async fn open<S, E: From<Error>>(
         .map_err(failed("read the settings"))?
         != 0;
     bound_lock_waits(&mut asking, deadline).await?;
-    wait_for_no_prepared_xa(&mut asking, deadline).await?;
     let opened = match asking.server().flavor {
         Flavor::MariaDb => {
             mariadb::open(&mut sessions, &mut locking, &mut asking, has_binlog, deadline, read_structures).await?
@@ -103,29 +99,8 @@ pub async fn open<S, E: From<Error>>(
             .await?
         }
     };
-    // One that was prepared meanwhile and is still there would be lost; committed ones are in the log or the view.
-    wait_for_no_prepared_xa(&mut asking, deadline).await?;
     let (position, structures) = opened;
     Ok(Consistent { sessions, position, structures })
-}
-
-async fn wait_for_no_prepared_xa(asking: &mut Connection, deadline: Deadline) -> Result<(), Error> {
-    let patience = deadline.at_most(XA_PATIENCE);
-    loop {
-        let prepared = match asking.rows("XA RECOVER", "listing prepared XA transactions", deadline).await {
-            Ok(rows) => rows.len(),
-            // MySQL asks for XA_RECOVER_ADMIN; an account without it cannot see, and must not be stopped by that.
-            Err(error) if matches!(error.server_code(), Some(1227 | 1401)) => 0,
-            Err(cause) => return Err(Error::Source { doing: "list the XA transactions", cause }),
-        };
-        if prepared == 0 {
-            return Ok(());
-        }
-        if patience.is_over() {
-            return Err(Error::PreparedXa { count: prepared });
-        }
-        tokio::time::sleep(Duration::from_millis(100)).await;
-    }
 }
 
 /// Begins a snapshot in every session, at nearly the same time.

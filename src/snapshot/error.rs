@@ -25,9 +25,6 @@ pub enum Error {
     StructuresLocked { waited_s: u64 },
     #[error("the sessions could not be brought to see the same moment: {why}")]
     NotConsistent { why: String },
-    /// Rows of a prepared XA transaction are in neither the snapshot nor the log after it.
-    #[error("the source holds prepared XA transactions ({count}), whose rows a snapshot cannot see")]
-    PreparedXa { count: usize },
 }
 
 impl Error {

@@ -17,6 +17,12 @@ pub enum Error {
         #[source]
         cause: mysql::Error,
     },
+    /// Their rows would be in neither the copy nor the log that is read after it.
+    #[error(
+        "the source holds {count} XA transactions that were prepared before the copy and do not end: {shown}; a copy \
+         could not see their rows"
+    )]
+    PreparedXa { count: usize, shown: String },
     #[error("the opening of the run did not end in time")]
     OpeningTimedOut,
     #[error("the rules of the task are not usable: {why}")]

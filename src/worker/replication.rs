@@ -19,12 +19,13 @@ use crate::faults::FaultPoint;
 use crate::ledger::{Inherited, LaneSession, LowWater, resume};
 use crate::model::subtask::SubtaskConfig;
 use crate::model::{BinlogPosition, Endpoint, Flavor, LedgerId, SourcePosition};
-use crate::mysql::{BinlogStart, Connection, Deadline, ErrorKind, Purpose};
+use crate::mysql::{BinlogStart, Connection, Deadline, ErrorKind, FATAL_OF_STREAM, Purpose};
 use crate::replicate;
 use crate::replicate::applier::{Applier, MemoryLimits, State};
 use crate::replicate::ddl::apply::settle;
 use crate::replicate::lane::{Lane, Limits};
 use crate::replicate::low_water::Tracker;
+use crate::replicate::prepared::{Prepared, SecondReading};
 use crate::replicate::pulse::Pulse;
 use crate::replicate::reader;
 use crate::replicate::shared::Shared;
@@ -117,6 +118,11 @@ pub async fn replicate(
     drop(committed_sender);
 
     let file = resume.low_water.position.binlog.file.clone();
+    let second_reading = SecondReading {
+        source: config.source.clone(),
+        server_id: second_replica_id(opened.ledger.id(), opened.source.server_id),
+        source_identity: opened.source.identity.clone(),
+    };
     let applier = Applier {
         filter: Arc::clone(&opened.filter),
         router: Arc::clone(&opened.router),
@@ -133,6 +139,7 @@ pub async fn replicate(
         pulse: Arc::clone(&pulse),
         inherited: Inherited::new(resume.applied),
         parts_applied: resume.low_water.parts,
+        prepared: Prepared::new(second_reading, std::mem::take(&mut opened.found.prepared)),
         state: State::new(count, &file),
     };
     let outcome = drive(applier, events, running, &pulse, progress_of_run, &watched, config, &aborting).await;
@@ -160,9 +167,6 @@ async fn check_log(opened: &Opened, config: &SubtaskConfig, low_water: &LowWater
     };
     judge(stored, &log)
 }
-
-/// "Could not find first log file name", "the master has purged", and everything else that ends a stream.
-pub const FATAL_OF_STREAM: u16 = 1236;
 
 /// The stretch of the log that a run reads: what is needed to say why the source does not send it.
 struct Stretch {
@@ -360,9 +364,20 @@ pub fn server_id(opened: &Opened) -> u32 {
 
 /// As [`server_id`], of a ledger, for a source whose own id is `of_source`.
 pub fn replica_id(ledger: LedgerId, of_source: u32) -> u32 {
+    replica_ids(ledger, of_source).0
+}
+
+/// The one for a stream beside the main one.
+fn second_replica_id(ledger: LedgerId, of_source: u32) -> u32 {
+    replica_ids(ledger, of_source).1
+}
+
+fn replica_ids(ledger: LedgerId, of_source: u32) -> (u32, u32) {
     let hash = xxhash_rust::xxh3::xxh3_64(ledger.0.as_bytes());
-    let id = (hash as u32) | 1 << 31;
-    if id == of_source || id == u32::MAX { id ^ 1 } else { id }
+    let usable = |id: u32| if id == of_source || id == u32::MAX { id ^ 1 } else { id };
+    let main = usable((hash as u32) | 1 << 31);
+    let second = (hash >> 32) as u32 | 1 << 31;
+    (main, usable(if second & !1 == main & !1 { second ^ 2 } else { second }))
 }
 
 /// What the asking of the source finds besides.

@@ -91,6 +91,10 @@ fn judge(error: &Error) -> (Fault, Verdict) {
         Error::Target { cause, .. } | Error::TargetTable { cause, .. } | Error::TargetStatement { cause, .. } => {
             server(cause, Side::Target)
         }
+        Error::PreparedXa { .. } => (
+            code::SNAPSHOT.fault("").on_source(),
+            pause("commit or roll back these XA transactions at the source (XA RECOVER lists them), then start again"),
+        ),
         Error::OpeningTimedOut => (code::DRIVER.fault(""), Verdict::RetryLater),
         Error::Rules { .. } => (code::RULES.fault(""), pause("correct the task's rules, then start it again")),
         Error::SourceReplaced { .. } => (
@@ -215,10 +219,6 @@ fn of_snapshot(error: &snapshot::Error) -> (Fault, Verdict) {
             code::SNAPSHOT.fault("").on_source(),
             pause("grant what the message names, or start when the source is less busy"),
         ),
-        snapshot::Error::PreparedXa { .. } => (
-            code::SNAPSHOT.fault("").on_source(),
-            pause("commit or roll back the prepared XA transactions at the source, then start again"),
-        ),
     }
 }
 
@@ -319,6 +319,14 @@ fn of_replication(error: &replicate::Error) -> (Fault, Verdict) {
                  that this can be told in future; then copy the task anew",
             ),
         ),
+        E::PreparedUnknown { .. } => (
+            code::UNSUPPORTED.fault("").on_source(),
+            pause(
+                "copy the task anew, or, in mode incremental, from a position before its XA PREPARE; for a MySQL source \
+                 grant XA_RECOVER_ADMIN, so that a copy waits for prepared transactions",
+            ),
+        ),
+        E::PreparedGone { .. } => (code::BINLOG_GONE.fault("").on_source(), pause(COPY_ANEW)),
         E::Ledger(error) => of_ledger(error),
         E::Route(_) => (code::RULES.fault(""), pause("correct the task's routes, then start it again")),
         E::Stopped => (code::INTERNAL.fault(""), Verdict::RetryLater),

@@ -192,10 +192,16 @@ pub async fn identity(server: &Server) -> String {
 
 /// The newest of the files that the log has.
 pub async fn newest_file(server: &Server) -> String {
+    newest_place(server).await.0
+}
+
+/// Where the log ends.
+pub async fn newest_place(server: &Server) -> (String, u64) {
     let mut session = server.connect().await;
     let files: Vec<mysql_async::Row> = session.rows("SHOW BINARY LOGS").await;
     session.close().await;
-    files.last().expect("a file").get(0).expect("a name")
+    let last = files.last().expect("a file");
+    (last.get(0).expect("a name"), last.get(1).expect("a size"))
 }
 
 /// A source keeps the file of a reader that it has not found gone yet.

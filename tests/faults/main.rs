@@ -17,6 +17,7 @@ mod memory;
 mod packets;
 mod points;
 mod positions;
+mod prepared;
 mod resumes;
 mod scene;
 #[path = "../support/mod.rs"]

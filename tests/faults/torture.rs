@@ -47,13 +47,16 @@ const IN_COPY: [FaultPoint; 12] = [
     FaultPoint::BeforeCopyEnds,
     FaultPoint::AfterCopyEnds,
 ];
-const IN_REPLICATION: [FaultPoint; 7] = [
+const IN_REPLICATION: [FaultPoint; 10] = [
     FaultPoint::BeforeLaneCommit,
     FaultPoint::AfterLaneCommit,
     FaultPoint::BeforeDdlAnnounced,
     FaultPoint::BeforeDdl,
     FaultPoint::AfterDdl,
     FaultPoint::AfterDdlRecorded,
+    FaultPoint::BeforePreparedNoted,
+    FaultPoint::AfterPreparedNoted,
+    FaultPoint::BeforePreparedReadAgain,
     FaultPoint::BeforeReport,
 ];
 

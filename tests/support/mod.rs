@@ -11,6 +11,7 @@
 )]
 
 pub mod compare;
+pub mod distributed;
 pub mod ferrymaster;
 pub mod http;
 pub mod numbers;

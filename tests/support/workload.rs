@@ -1,11 +1,12 @@
 //! What the source is doing while something breaks: the writer of all tests, and beside it sessions for what a resume
-//! gets wrong most easily: unique values that swap places, cascades over two levels, large rows among tiny ones, and
-//! structures that change.
+//! gets wrong most easily: unique values that swap places, cascades over two levels, large rows among tiny ones,
+//! distributed transactions, and structures that change.
 
 use std::time::Duration;
 
 use futures_util::FutureExt as _;
 
+use super::distributed;
 use super::random::Random;
 use super::servers::{Server, Session};
 use super::writer::{self, Step, Writer};
@@ -34,6 +35,8 @@ pub async fn create_tables(server: &Server, database: &str, rows: u64, seed: u64
     for table in TABLES {
         session.run(table).await;
     }
+    session.run(distributed::TABLE).await;
+    distributed::fill(&mut session).await;
     let slots: Vec<String> = (0..SLOTS).map(|id| format!("({id},{id},'tag {id}')")).collect();
     session.run(&format!("INSERT INTO slots VALUES {}", slots.join(","))).await;
     for number in 0..8 {
@@ -50,6 +53,7 @@ pub fn start(server: &Server, database: &str, seed: u64, with_ddl: bool) -> Writ
         |session, random| swaps(session, random).boxed(),
         |session, random| families(session, random).boxed(),
         |session, random| sizes(session, random).boxed(),
+        |session, random| distributed::transfer(session, random).boxed(),
     ];
     if with_ddl {
         steps.push(|session, random| structures(session, random).boxed());

@@ -244,6 +244,8 @@ fn sync_status(sync: &SyncProgress, stage: TaskStage) -> SyncStatus {
         dump_io_total_bytes: sync.bytes_read,
         applied_transactions: sync.applied_transactions,
         statements_passed_over: sync.statements_passed_over,
+        prepared_transactions: sync.prepared_transactions,
+        first_prepared_binlog: sync.first_prepared.as_ref().map(ToString::to_string).unwrap_or_default(),
     }
 }
 

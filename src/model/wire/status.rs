@@ -262,6 +262,12 @@ pub struct SyncStatus {
     /// Statements of the source that were passed over because they change nothing that is migrated.
     #[serde(default)]
     pub statements_passed_over: u64,
+    /// XA transactions that the source has prepared and neither committed nor rolled back.
+    #[serde(default)]
+    pub prepared_transactions: u64,
+    /// Where the first of them begins: the source must keep its binlog from there on. Empty: there are none.
+    #[serde(default)]
+    pub first_prepared_binlog: String,
 }
 
 /// Tables of a sharded task that wait for one another.

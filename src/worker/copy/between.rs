@@ -12,12 +12,11 @@ use crate::binlog::{EventBody, QueryEvent};
 use crate::ddl::{Meaning, Named, may_name, parse};
 use crate::ledger::LaneSession;
 use crate::model::{Endpoint, SourcePosition, TableName};
-use crate::mysql::{BinlogStart, Deadline};
+use crate::mysql::{BinlogStart, Deadline, FATAL_OF_STREAM};
 use crate::replicate::ddl::environment::SourceFacts;
 use crate::replicate::pulse::Pulse;
 use crate::replicate::{self, reader};
 use crate::worker::error::Error;
-use crate::worker::replication::FATAL_OF_STREAM;
 
 const OPEN_PATIENCE: Duration = Duration::from_secs(30);
 /// `wait_timeout` of the control session is 60 s.

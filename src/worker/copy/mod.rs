@@ -18,6 +18,7 @@ mod pass;
 pub mod pipeline;
 pub mod plan;
 pub mod prepare;
+mod prepared;
 pub mod remainder;
 pub mod run;
 pub mod structures;

@@ -11,9 +11,10 @@ use super::continuing::continuing;
 use super::keys;
 use super::pass::Pass;
 use super::pipeline::{KEEPALIVE, Pipeline, TableJob};
+use super::prepared::{Reading, Watched};
 use super::structures::{self, SourceStructures};
 use crate::faults::FaultPoint;
-use crate::ledger::{LaneSession, LowWater, Phase, Snapshot};
+use crate::ledger::{LaneSession, LowWater, Phase, PreparedTransaction, Snapshot};
 use crate::model::subtask::SubtaskConfig;
 use crate::model::{BinlogPosition, SourcePosition};
 use crate::mysql::{Connection, Deadline, Purpose};
@@ -23,6 +24,7 @@ use crate::worker::error::Error;
 use crate::worker::floors::snapshots_in_use;
 use crate::worker::opening::{Opened, our_clock_us};
 use crate::worker::progress::Progress;
+use crate::worker::replication::server_id;
 
 /// Opening a snapshot and making the target's tables; thousands of tables take minutes.
 const PREPARE_PATIENCE: Duration = Duration::from_secs(1800);
@@ -41,6 +43,7 @@ pub async fn copy(
     let deadline = Deadline::after(PREPARE_PATIENCE);
     let filter = Arc::clone(&opened.filter);
     let settings = opened.facts.settings.clone();
+    let watched = Watched::begin(config, opened.source.has_binlog, deadline).await?;
     let mut consistent = consistent::open(&config.source, pairs, deadline, |connection| {
         let (filter, settings) = (Arc::clone(&filter), settings.clone());
         async move { structures::read(connection, &filter, &settings, deadline).await }.boxed()
@@ -57,7 +60,8 @@ pub async fn copy(
     for object in &consistent.structures.not_carried {
         progress.note(our_clock_us(), format!("not carried by the copy: {object}"));
     }
-    let snapshot = Snapshot { number, position };
+    let prepared = prepared_at(opened, config, watched, &position, stop, deadline).await?;
+    let snapshot = Snapshot { number, position, prepared };
     let half_copied = continuing(opened, config, &consistent.structures, &snapshot, stop, deadline).await?;
     let mut pass = Pass { opened, config, snapshot, progress };
     let jobs = pass.prepare(&consistent.structures, half_copied, deadline).await?;
@@ -70,6 +74,25 @@ pub async fn copy(
     FaultPoint::AfterCopyEnds.reach();
     progress.copy_done();
     Ok(())
+}
+
+/// What the source has prepared and not ended at the snapshot's position.
+async fn prepared_at(
+    opened: &mut Opened,
+    config: &SubtaskConfig,
+    watched: Option<Watched>,
+    position: &SourcePosition,
+    stop: &CancellationToken,
+    deadline: Deadline,
+) -> Result<Vec<PreparedTransaction>, Error> {
+    let Some(watched) = watched else { return Ok(Vec::new()) };
+    let reading = Reading {
+        source: &config.source,
+        server_id: server_id(opened),
+        facts: &opened.facts,
+        source_identity: &opened.source.identity,
+    };
+    watched.open_at(position, &reading, &mut opened.control, stop, deadline).await
 }
 
 /// Statistics open every table, so they are asked for when nothing is locked any more.
@@ -149,7 +172,11 @@ async fn finish(opened: &mut Opened, config: &SubtaskConfig) -> Result<(), Error
     let low_water = first.map(|snapshot| LowWater { number: 0, position: snapshot.position.clone(), parts: 0 });
     let none = crate::ledger::AppliedSet::default();
     let progress = low_water.as_ref().map(|low_water| (low_water, &none));
-    opened.control.transact(&[ledger.phase_statement(phase)], progress, "end the copy in", deadline).await?;
+    let mut lines = vec![ledger.phase_statement(phase)];
+    for prepared in first.iter().flat_map(|snapshot| &snapshot.prepared) {
+        lines.push(ledger.prepared_statement(prepared)?);
+    }
+    opened.control.transact(&lines, progress, "end the copy in", deadline).await?;
     opened.found = ledger.reread(&mut opened.control, Deadline::after(LEDGER_PATIENCE)).await?;
     Ok(())
 }
