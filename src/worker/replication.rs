@@ -142,7 +142,8 @@ pub async fn replicate(
         prepared: Prepared::new(second_reading, std::mem::take(&mut opened.found.prepared)),
         state: State::new(count, &file),
     };
-    let outcome = drive(applier, events, running, &pulse, progress_of_run, &watched, config, &aborting).await;
+    let driving = drive(applier, events, running, &pulse, progress_of_run, &watched, config, &aborting);
+    let outcome = Box::pin(driving).await;
     reading.cancel();
     tasks.close();
     tasks.wait().await;

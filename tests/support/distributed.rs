@@ -19,7 +19,7 @@ pub async fn fill(session: &mut Session) {
 /// One distributed transaction on the tables of a workload. What a crash of the server left prepared is ended first.
 pub async fn transfer(session: &mut Session, random: &mut Random) -> mysql_async::Result<()> {
     // Of this database only: other writers use the same server.
-    let databases: Vec<String> = session.try_rows("SELECT SHA1(DATABASE())").await?;
+    let databases: Vec<String> = session.try_rows("SELECT LEFT(SHA2(DATABASE(), 256), 40)").await?;
     let Some(branch) = databases.first() else { return Ok(()) };
     end_left_over(session, branch, random).await?;
     let xid = format!("'{:x}','{branch}',{}", random.next(), random.below(3));
