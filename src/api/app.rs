@@ -7,10 +7,10 @@ use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
 use super::error::ApiResult;
-use crate::metastore::Store;
+use crate::metastore::{Store, StoreError};
 use crate::model::change::Change;
 use crate::model::{SourceName, TaskName};
-use crate::reconciler::Reconciler;
+use crate::reconciler::{ControlError, Reconciler};
 use crate::registry::Registry;
 use crate::telemetry::Metrics;
 
@@ -41,6 +41,19 @@ pub struct MasterIdentity {
     pub address: String,
 }
 
+/// How often a call has read and decided again.
+#[derive(Debug, Default)]
+pub struct Tries(u32);
+
+impl Tries {
+    const MOST: u32 = 20;
+
+    fn again(&mut self) -> bool {
+        self.0 += 1;
+        self.0 < Self::MOST
+    }
+}
+
 impl App {
     /// Forgets all progress of these subtasks. Their records change: they are to be read again.
     pub async fn remove_meta(&self, selected: &super::tasks::Selected) -> ApiResult<()> {
@@ -55,6 +68,20 @@ impl App {
 
     /// Stores changes of intent, all or none, and has them acted on. Refused while another call is at the same task.
     pub async fn commit(&self, changes: Vec<Change>) -> ApiResult<()> {
+        Ok(self.try_commit(changes).await?)
+    }
+
+    /// As [`Self::commit`]. False: a record has changed since it was read, and the caller shall read and decide again.
+    /// No other call need have done that: the scheduler gives a run that failed a new generation at any moment.
+    pub async fn commit_again(&self, changes: Vec<Change>, tries: &mut Tries) -> ApiResult<bool> {
+        match self.try_commit(changes).await {
+            Ok(()) => Ok(true),
+            Err(ControlError::Store(StoreError::Conflict { .. })) if tries.again() => Ok(false),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    async fn try_commit(&self, changes: Vec<Change>) -> Result<(), ControlError> {
         let tasks: BTreeSet<&TaskName> = changes.iter().filter_map(task_of).collect();
         let latches = tasks.into_iter().map(|task| self.reconciler.hold(task)).collect::<Result<Vec<_>, _>>()?;
         self.reconciler.commit(changes).await?;

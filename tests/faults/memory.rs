@@ -75,7 +75,8 @@ async fn many_tables(kind: Kind, count: u32) {
     session.close().await;
     until_applied(&ferrymaster, 1, secs(280)).await;
     assert_below(&ferrymaster, 256 * MIB, &format!("{count} tables"));
-    until_databases_equal((&source.server, &*database), (&target.server, &*database), secs(60)).await;
+    let patience = secs(60 + u64::from(count) / 20);
+    until_databases_equal((&source.server, &*database), (&target.server, &*database), patience).await;
 }
 
 /// A row of this size is copied, inserted, and updated to another of this size.

@@ -5,9 +5,11 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 
 use super::migration::Migration;
+use super::support::ferrymaster::{Ferrymaster, Start};
 use super::support::http::{source, task};
 use super::support::proxy::{Mode, Proxy};
 use super::support::servers::Kind::Mariadb;
+use super::support::servers::{Role, Server};
 use super::support::wait::{secs, until};
 
 /// Writes a row at the source of the healthy task and waits until it is at the target.
@@ -88,4 +90,37 @@ async fn a_target_that_refuses_delays_nobody_else() {
 #[tokio::test]
 async fn a_silent_target_delays_nobody_else() {
     disturbed_by(Mode::Silent, false).await;
+}
+
+/// The scheduler gives runs that fail new generations all the time here, between a call's reading and its storing too.
+#[tokio::test]
+async fn a_task_that_fails_all_the_time_can_be_stopped_and_started_at_any_moment() {
+    const SOURCES: [&str; 6] = ["a", "b", "c", "d", "e", "f"];
+    let (origin, target) = (Server::shared(Mariadb, Role::Source), Server::shared(Mariadb, Role::Target));
+    let arguments = ["--retry-first", "10ms", "--retry-longest", "10ms"];
+    let ferrymaster = Ferrymaster::start_with(Start { arguments: &arguments, ..Start::default() }).await;
+    let proxy = Proxy::to(&target.host, target.port);
+    let mut body = task("failing", "all", "a", &target, "failing");
+    body["target_config"]["port"] = json!(proxy.port);
+    let mut rules = Vec::new();
+    for name in SOURCES {
+        let database = origin.create_database("failing").await;
+        ferrymaster.api.create_source(name, &origin, true).await;
+        rules.push(json!({ "source": { "source_name": name, "schema": database, "table": "*" } }));
+    }
+    body["table_migrate_rule"] = json!(rules);
+    body["source_config"]["source_conf"] = json!(SOURCES.map(|name| json!({ "source_name": name })));
+    ferrymaster.api.create_task(&body).await;
+    proxy.set(Mode::Refuse);
+    for round in 0..40 {
+        for call in ["start", "stop"] {
+            let path = format!("/api/v1/tasks/failing/{call}?wait={}ms", round % 5 * 20);
+            let answer = ferrymaster.api.post(&path, &json!({})).await;
+            assert_eq!(answer.status, 200, "{call} in round {round}: {answer:?}");
+        }
+    }
+    ferrymaster.api.post("/api/v1/tasks/failing/start?wait=0s", &json!({})).await.expect(200);
+    for call in ["disable", "enable", "disable"] {
+        ferrymaster.api.post(&format!("/api/v1/sources/a/{call}?wait=0s"), &json!({})).await.expect(200);
+    }
 }

@@ -3,7 +3,7 @@
 use axum::extract::State;
 use axum::http::StatusCode;
 
-use crate::api::app::App;
+use crate::api::app::{App, Tries};
 use crate::api::error::ApiResult;
 use crate::api::extract::{Path, Query, SourcePath};
 use crate::api::failures::Refused;
@@ -25,14 +25,12 @@ pub async fn enable_source(
     Path(path): Path<SourcePath>,
     Query(wait): Query<Wait>,
 ) -> ApiResult<StatusCode> {
-    let (record, subtasks) = find(&app, path.source_name).await?;
+    let name = SourceName::new(path.source_name);
+    let (record, _) = find(&app, &name).await?;
     if app.store.assignments().await?.iter().all(|assignment| assignment.source != record.name) {
         return Err(faults::source_unbound(&record.name).into());
     }
-    if !record.enabled {
-        let tasks = app.store.tasks().await?;
-        switch(&app, record, true, &subtasks_to_start(&subtasks, &tasks), wait).await?;
-    }
+    switch(&app, &name, true, wait).await?;
     Ok(StatusCode::OK)
 }
 
@@ -47,36 +45,39 @@ pub async fn disable_source(
     Path(path): Path<SourcePath>,
     Query(wait): Query<Wait>,
 ) -> ApiResult<StatusCode> {
-    let (record, subtasks) = find(&app, path.source_name).await?;
-    if record.enabled {
-        let running: Vec<&SubtaskRecord> =
-            subtasks.iter().filter(|subtask| subtask.wanted == Wanted::Running).collect();
-        switch(&app, record, false, &running, wait).await?;
-    }
+    switch(&app, &SourceName::new(path.source_name), false, wait).await?;
     Ok(StatusCode::OK)
 }
 
-async fn find(app: &App, name: String) -> ApiResult<(SourceRecord, Vec<SubtaskRecord>)> {
-    let name = SourceName::new(name);
-    let record = app.store.source(&name).await?.ok_or_else(|| faults::source_unknown(&name))?;
-    let subtasks = app.store.subtasks_of_source(&name).await?;
+async fn find(app: &App, name: &SourceName) -> ApiResult<(SourceRecord, Vec<SubtaskRecord>)> {
+    let record = app.store.source(name).await?.ok_or_else(|| faults::source_unknown(name))?;
+    let subtasks = app.store.subtasks_of_source(name).await?;
     Ok((record, subtasks))
 }
 
-async fn switch(
-    app: &App,
-    record: SourceRecord,
-    enabled: bool,
-    subtasks: &[&SubtaskRecord],
-    wait: Wait,
-) -> ApiResult<()> {
-    let wanted = if enabled { Wanted::Running } else { Wanted::Stopped };
-    let wants = want_all(subtasks, wanted);
-    let expected = stages_of(&wants);
-    let record = SourceRecord { enabled, updated_us: now_us(), ..record };
-    let mut changes = vec![Change::UpdateSource(Box::new(record))];
-    changes.extend(wants);
-    app.commit(changes).await?;
+/// Does nothing where the source is so already.
+async fn switch(app: &App, name: &SourceName, enabled: bool, wait: Wait) -> ApiResult<()> {
+    let mut tries = Tries::default();
+    let expected = loop {
+        let (record, subtasks) = find(app, name).await?;
+        if record.enabled == enabled {
+            return Ok(());
+        }
+        let wants = if enabled {
+            want_all(&subtasks_to_start(&subtasks, &app.store.tasks().await?), Wanted::Running)
+        } else {
+            let running: Vec<&SubtaskRecord> =
+                subtasks.iter().filter(|subtask| subtask.wanted == Wanted::Running).collect();
+            want_all(&running, Wanted::Stopped)
+        };
+        let expected = stages_of(&wants);
+        let record = SourceRecord { enabled, updated_us: now_us(), ..record };
+        let mut changes = vec![Change::UpdateSource(Box::new(record))];
+        changes.extend(wants);
+        if app.commit_again(changes, &mut tries).await? {
+            break expected;
+        }
+    };
     app.wait_for_stages(&expected, wait).await
 }
 

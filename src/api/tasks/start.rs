@@ -5,7 +5,7 @@ use axum::http::StatusCode;
 
 use super::selection::{Selected, select};
 use super::timezone::{StartTime, parse_start_time};
-use crate::api::app::{App, PROBE_DEADLINE};
+use crate::api::app::{App, PROBE_DEADLINE, Tries};
 use crate::api::duration::parse_duration;
 use crate::api::error::{ApiError, ApiResult};
 use crate::api::extract::{OptionalJson, Path, Query, TaskPath};
@@ -49,26 +49,44 @@ pub async fn start_task(
         // Their records are others now.
         selected = select(&app, &name, request.source_name_list.as_ref()).await?;
     }
-    let mut wants = Vec::new();
     let begins_anew = start_time.is_some() || remove_meta;
-    let seen = app.registry.seen_of_task(&name);
+    let mut tries = Tries::default();
+    let expected = loop {
+        let wants = wants_of(&app, &selected, start_time, begins_anew).await?;
+        let expected = stages_of(&wants);
+        if app.commit_again(wants, &mut tries).await? {
+            break expected;
+        }
+        selected = select(&app, &name, request.source_name_list.as_ref()).await?;
+    };
+    app.wait_for_stages(&expected, wait).await?;
+    Ok(StatusCode::OK)
+}
+
+/// What is to be stored for the subtasks that are not under way.
+async fn wants_of(
+    app: &App,
+    selected: &Selected,
+    start_time: Option<StartTime>,
+    begins_anew: bool,
+) -> ApiResult<Vec<Change>> {
+    let name = &selected.task.name;
+    let mut wants = Vec::new();
+    let seen = app.registry.seen_of_task(name);
     for subtask in &selected.subtasks {
         let reported = seen.get(&subtask.id).map(|seen| seen.report.as_ref());
         match (progress_of(subtask, reported), begins_anew) {
-            (Progress::UnderWay, true) => return Err(runs_already(&name, subtask).into()),
+            (Progress::UnderWay, true) => return Err(runs_already(name, subtask).into()),
             (Progress::UnderWay | Progress::Finished, false) => continue,
             (Progress::Finished, true) | (Progress::Idle, _) => {}
         }
         let at = match start_time {
             None => None,
-            Some(start_time) => Some(start_at(&selected, subtask, start_time).await?),
+            Some(start_time) => Some(start_at(selected, subtask, start_time).await?),
         };
         wants.push(want_running(subtask, at));
     }
-    let expected = stages_of(&wants);
-    app.commit(wants).await?;
-    app.wait_for_stages(&expected, wait).await?;
-    Ok(StatusCode::OK)
+    Ok(wants)
 }
 
 fn check_times(request: &StartTaskRequest) -> ApiResult<Option<StartTime>> {

@@ -6,7 +6,7 @@ use axum::extract::State;
 use axum::http::StatusCode;
 
 use super::selection::select;
-use crate::api::app::App;
+use crate::api::app::{App, Tries};
 use crate::api::duration::parse_duration;
 use crate::api::error::{ApiError, ApiResult};
 use crate::api::extract::{OptionalJson, Path, Query, TaskPath};
@@ -36,10 +36,16 @@ pub async fn stop_task(
     OptionalJson(request): OptionalJson<StopTaskRequest>,
 ) -> ApiResult<StatusCode> {
     let grace_s = grace(&request)?;
-    let selected = select(&app, &TaskName::new(path.task_name), request.source_name_list.as_ref()).await?;
-    let wants: Vec<Change> = selected.subtasks.iter().map(|subtask| want_stopped(subtask, grace_s)).collect();
-    let expected = stages_of(&wants);
-    app.commit(wants).await?;
+    let name = TaskName::new(path.task_name);
+    let mut tries = Tries::default();
+    let expected = loop {
+        let selected = select(&app, &name, request.source_name_list.as_ref()).await?;
+        let wants: Vec<Change> = selected.subtasks.iter().map(|subtask| want_stopped(subtask, grace_s)).collect();
+        let expected = stages_of(&wants);
+        if app.commit_again(wants, &mut tries).await? {
+            break expected;
+        }
+    };
     app.wait_for_stages(&expected, wait).await?;
     Ok(StatusCode::OK)
 }
